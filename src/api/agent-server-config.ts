@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { isObject } from '#kit/json.ts';
+
+/**
+ * The document that a controller hands to an agent-server when it starts it: everything the agent-server
+ * needs that is not in the agent's own files. On a host it comes through a file descriptor, in a pod
+ * from a mounted Secret; it carries keys and is never written to disk in clear on a host.
+ */
+export const agentServerConfigSchema = z.object({
+  version: z.literal(1),
+  agent: z.object({
+    namespace: z.string(),
+    name: z.string(),
+    /** uid of the Agent object. */
+    uid: z.string(),
+    /** Which workload (pod uid or sandbox instance) this is: a token for another is refused. */
+    instance: z.string(),
+    /** `agent:<namespace>/<name>`: the audience of every token for it. */
+    principal: z.string(),
+  }),
+  /** Keys that verify invocation tokens and answer the router's challenge; the first one is current. At most two. */
+  keys: z
+    .array(z.object({ kid: z.string(), /** 32 bytes, base64url. */ secret: z.string() }))
+    .min(1)
+    .max(2),
+  /** `spec.mcp` as the Agent says it, defaults filled in. */
+  mcp: z.custom<Record<string, unknown>>(isObject).optional(),
+  /** Environment of every tool, resource and upstream process; nothing else is inherited. */
+  env: z.record(z.string(), z.string()),
+  /** Absolute paths as the agent-server sees them. */
+  paths: z.object({ code: z.string(), workspace: z.string() }),
+  /** Loopback listeners inside the workload that lead out of it. */
+  forwards: z
+    .array(
+      z.object({
+        /** Port on 127.0.0.1 inside. */
+        listen: z.int(),
+        /** Where the bytes go: `unix:/path` or `host:port`. */
+        target: z.string(),
+        /** Sent as Proxy-Authorization with each CONNECT; names the workload to the egress proxy. */
+        proxyAuthorization: z.string().optional(),
+      }),
+    )
+    .default([]),
+  /** The agent's own main process, when the agent-server is its parent (host drivers). */
+  command: z.array(z.string()).optional(),
+  limits: z.record(z.string(), z.number()).default({}),
+});
+export type AgentServerConfig = z.infer<typeof agentServerConfigSchema>;

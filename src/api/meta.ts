@@ -1,0 +1,83 @@
+import { z } from 'zod';
+
+export const group = 'ploinky.dev';
+export const version = 'v1alpha1';
+export const apiVersion = `${group}/${version}` as const;
+
+/** DNS-1123 label: what Kubernetes allows for names that become part of a host name (RFC 1123). */
+export const dnsLabel = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and "-", and begin and end with a letter or digit',
+  );
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** The part of Kubernetes ObjectMeta that this project reads and writes. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  generateName?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+}
+
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** metav1.Condition. `listType: map` by `type`. */
+export const conditionSchema = z.object({
+  type: z.string().min(1).max(316),
+  status: z.enum(['True', 'False', 'Unknown']),
+  observedGeneration: z.int().min(0).optional(),
+  lastTransitionTime: z.string().max(40),
+  reason: z.string().min(1).max(1024),
+  message: z.string().max(32768),
+});
+export type Condition = z.infer<typeof conditionSchema>;
+
+export interface Secret extends KubeObject {
+  apiVersion: 'v1';
+  kind: 'Secret';
+  type?: string;
+  immutable?: boolean;
+  /** Values in base64. */
+  data?: Record<string, string>;
+}
+
+export interface ConfigMap extends KubeObject {
+  apiVersion: 'v1';
+  kind: 'ConfigMap';
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+}
+
+/** One kind as the API names it. */
+export interface Resource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}

@@ -1,0 +1,44 @@
+import type { Observed, Workload, WorkloadId } from './workload.ts';
+
+/**
+ * Makes workloads real on one substrate. Implementations run `test/contract/driver`.
+ *
+ * Every method converges: it is asked again and again with the same argument and must not do anything
+ * twice. None waits for a slow thing (an install, a graceful stop): it starts it, answers within a second
+ * with what it sees now, and tells through `watch` when that changes.
+ */
+export interface Driver {
+  readonly name: 'kubernetes' | 'bwrap' | 'seatbelt' | 'container' | 'process';
+  /** Whether this machine can run it, else what to install or switch on. Cheap; may be cached. */
+  available(): Promise<Availability>;
+  /**
+   * Moves the substrate towards `workload` and says what is there now. A running instance with another
+   * `specHash` is stopped and replaced; one that ended is reported with its `exit` and is started again
+   * only by the next `ensure` whose `start` is true (the reconciler owns backoff and circuit breaker).
+   */
+  ensure(workload: Workload, options: { readonly start: boolean }): Promise<Observed>;
+  /**
+   * Ends and forgets the workload: no process, mount, socket or folder stays but what `retain` keeps.
+   * `done` is false while something is still ending; ask again after `watch` reported it.
+   */
+  remove(id: WorkloadId, options: { readonly retain: boolean }): Promise<{ readonly done: boolean }>;
+  /** Everything of this driver that exists, for finding orphans and for adoption after a restart. */
+  list(): Promise<readonly WorkloadId[]>;
+  /** Calls back whenever what `ensure` would answer for a workload may have changed. Returns the stop function. */
+  watch(onChange: (id: WorkloadId) => void): () => void;
+  /** The workload's log (agent-server, tools' stderr, install step), newest last; `follow` keeps it open. */
+  logs(id: WorkloadId, options: LogOptions): AsyncIterable<string>;
+  /** Lets go of what this process holds. Workloads keep running. */
+  close(): Promise<void>;
+}
+
+export type Availability =
+  | { readonly ok: true; readonly detail: string }
+  | { readonly ok: false; readonly reason: string; readonly remedy: string };
+
+export interface LogOptions {
+  /** Lines from the end. Default 200. */
+  readonly tail?: number;
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
