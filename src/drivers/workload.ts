@@ -25,6 +25,8 @@ export interface Workload {
   readonly storage: { readonly retain: boolean; readonly sizeBytes?: number };
   /** What the workload may reach through the egress proxy. Empty: nothing. */
   readonly egress: readonly EgressRule[];
+  /** Its credential at the egress proxy; a secret. */
+  readonly egressToken: string;
 }
 
 export interface WorkloadId {
@@ -43,6 +45,8 @@ export interface InstallStep {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly egress: readonly EgressRule[];
+  /** A credential of its own, which the running agent never has. */
+  readonly egressToken: string;
   readonly timeoutSeconds: number;
   /** Same digest, same result: the cache key of what the step leaves behind. */
   readonly digest: string;
