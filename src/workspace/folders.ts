@@ -1,0 +1,54 @@
+import { chmod, lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CodedError, codeOf } from '#kit/errors.ts';
+import { workspaceErrors } from './errors.ts';
+import type { WorkspacePaths } from './paths.ts';
+
+/** The folder without symbolic links, as `workspacePaths` wants it. Throws RootMissing. */
+export async function resolveRoot(folder: string): Promise<string> {
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    throw new CodedError(workspaceErrors.RootMissing, `workspace ${folder} is not a folder`, {
+      remedy: 'Create it, or name another one with --workspace.',
+    });
+  }
+  return realpath(folder);
+}
+
+/**
+ * Makes the folders of a workspace, each 0700 and owned by `uid`; what is there already stays.
+ * Refuses (FolderRefused) a folder that is a link or belongs to somebody else: /tmp is everybody's,
+ * and who owns the folder of a socket answers in its name.
+ */
+export async function ensureWorkspace(paths: WorkspacePaths, uid: number): Promise<void> {
+  await ensureState(paths, uid);
+  await ensureOwnFolder(dirname(paths.runtime), uid);
+  await ensureOwnFolder(paths.runtime, uid);
+  await ensureOwnFolder(paths.workloads, uid);
+}
+
+/** The part of `ensureWorkspace` below `.ploinky`: what `ploinky init` makes. */
+export async function ensureState(paths: WorkspacePaths, uid: number): Promise<void> {
+  await ensureOwnFolder(paths.state, uid);
+  for (const path of [paths.logs, paths.agentsRoot, paths.shared, paths.deps, paths.running]) {
+    await ensureOwnFolder(path, uid);
+  }
+  await ensureOwnFolder(dirname(paths.agentLog('x')), uid);
+  await writeFile(join(paths.state, '.gitignore'), '*\n', { mode: 0o600 });
+}
+
+async function ensureOwnFolder(path: string, uid: number): Promise<void> {
+  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
+  const found = await lstat(path);
+  if (!found.isDirectory()) throw refused(path, 'is not a folder', 'Remove it.');
+  if (found.uid !== uid) {
+    throw refused(path, `belongs to user ${found.uid}`, 'Run ploinky as that user, or remove the folder.');
+  }
+  if ((found.mode & 0o077) !== 0) await chmod(path, 0o700);
+}
+
+function refused(path: string, why: string, remedy: string): CodedError {
+  return new CodedError(workspaceErrors.FolderRefused, `${path} ${why}`, { remedy });
+}
