@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { errorCodes, RpcError } from './jsonrpc.ts';
+import { parseBody, parseJson } from './parse.ts';
+
+const codeOf = (text: string) => {
+  try {
+    parseBody(text);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof RpcError);
+    return error.code;
+  }
+};
+
+test('a request, a notification and a response are each one message', () => {
+  for (const text of [
+    '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    '{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}',
+    '{"jsonrpc":"2.0","id":"a","result":{}}',
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}',
+  ]) {
+    const body = parseBody(text);
+    assert.equal(body.batch, false);
+    assert.deepEqual(body.messages, [JSON.parse(text)]);
+  }
+});
+
+const refused: Record<string, [string, number]> = {
+  'not JSON': ['{', errorCodes.parse],
+  'an empty body': ['', errorCodes.parse],
+  'an empty batch': ['[]', errorCodes.invalidRequest],
+  'an oversized batch': [
+    JSON.stringify(Array(51).fill({ jsonrpc: '2.0', id: 1, method: 'ping' })),
+    errorCodes.invalidRequest,
+  ],
+  'a null id': ['{"jsonrpc":"2.0","id":null,"method":"ping"}', errorCodes.invalidRequest],
+  'a fractional id': ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', errorCodes.invalidRequest],
+  'positional params': ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', errorCodes.invalidRequest],
+  'another version': ['{"jsonrpc":"1.0","id":1,"method":"ping"}', errorCodes.invalidRequest],
+  'a string': ['"hello"', errorCodes.invalidRequest],
+};
+for (const [name, [text, code]] of Object.entries(refused)) {
+  test(`${name} is refused with ${code}`, () => assert.equal(codeOf(text), code));
+}
+
+test('nesting of a million levels is refused quickly and without overflowing the stack', () => {
+  assert.equal(codeOf('['.repeat(1_000_000)), errorCodes.invalidRequest);
+  assert.equal(codeOf(`{"a":${'{"a":'.repeat(100_000)}1`), errorCodes.invalidRequest);
+});
+
+test('brackets inside strings do not count as nesting', () => {
+  const text = JSON.stringify({ a: `${'['.repeat(500)}"\\`, b: '\\\\"[[[[' });
+  assert.deepEqual(parseJson(text, 3), JSON.parse(text));
+});
+
+test('parseJson gives exactly what JSON.parse gives when the depth is within the limit', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 20 }), (text) => assert.deepEqual(parseJson(text, 64), JSON.parse(text))),
+  );
+});
