@@ -1,0 +1,154 @@
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import { isObject } from '#kit/json.ts';
+import type { Random } from '#kit/random.ts';
+import { changesBinding } from './binding.ts';
+import { connectProven } from './connect.ts';
+import { WireError } from './errors.ts';
+import type { AgentIdentity, WireKey } from './keys.ts';
+import { mintInvocation } from './token.ts';
+
+/** One line of `GET /changes`. Lines of types not listed here are skipped: newer agent-servers may send them. */
+export type AgentServerChange =
+  | { readonly type: 'hello'; readonly version: string; readonly instance: string }
+  | {
+      readonly type: 'state';
+      readonly ready: boolean;
+      readonly reason: string;
+      readonly message: string;
+      readonly toolCount: number;
+      readonly toolsDigest: string;
+      readonly lists: { readonly tools: string; readonly resources: string; readonly prompts: string };
+    }
+  | { readonly type: 'ping' };
+
+export interface ChangesOptions {
+  readonly address: string;
+  /** The agent's keys, the current one first: it signs. */
+  readonly keys: readonly WireKey[];
+  readonly agent: AgentIdentity;
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Ends the iteration. */
+  readonly signal: AbortSignal;
+  /** Silence, in milliseconds, after which the stream counts as dead. Default 45,000: three pings. */
+  readonly idleTimeoutMs?: number;
+  /** Longest line. Default 64 KiB. */
+  readonly maxLineBytes?: number;
+}
+
+/**
+ * The change stream of one agent-server, from its state now on. Ends quietly when `signal` is aborted;
+ * otherwise it throws (ConnectFailed, ProofFailed, ChangesBroken) when the stream ends, and the caller
+ * backs off and opens it again. Does NOT reconnect by itself.
+ */
+export async function* openChanges(options: ChangesOptions): AsyncGenerator<AgentServerChange, void> {
+  if (options.signal.aborted) return;
+  const socket = await connectProven(options);
+  const stop = () => socket.destroy();
+  options.signal.addEventListener('abort', stop, { once: true });
+  try {
+    const response = await ask(socket, options);
+    for await (const line of readLines(response, socket, options)) {
+      const change = parseChange(line);
+      if (change !== undefined) yield change;
+    }
+    throw new Error('the stream ended');
+  } catch (error) {
+    if (options.signal.aborted) return;
+    if (error instanceof WireError) throw error;
+    throw new WireError('ChangesBroken', `changes of ${options.instance}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    options.signal.removeEventListener('abort', stop);
+    socket.destroy();
+  }
+}
+
+function ask(socket: Socket, options: ChangesOptions): Promise<IncomingMessage> {
+  const [key] = options.keys;
+  if (key === undefined) throw new WireError('InvalidKey', 'no key to sign with');
+  const token = mintInvocation(key, {
+    agent: options.agent,
+    instance: options.instance,
+    caller: 'controller:first-party',
+    user: null,
+    call: changesBinding,
+    now: options.clock.now(),
+    random: options.random,
+  });
+  return new Promise((resolve, reject) => {
+    const headers = { host: 'agent', authorization: `Bearer ${token}`, accept: 'application/x-ndjson' };
+    const asked = request({ createConnection: () => socket, path: '/changes', headers }, (response) => {
+      if (response.statusCode === 200) resolve(response);
+      else reject(new Error(`answered ${response.statusCode}`));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+async function* readLines(
+  response: IncomingMessage,
+  socket: Socket,
+  options: ChangesOptions,
+): AsyncGenerator<string> {
+  const idle = options.idleTimeoutMs ?? 45_000;
+  const silent = () => socket.destroy(new Error(`silent for ${idle} ms`));
+  let cancel = options.clock.after(idle, silent);
+  let rest = '';
+  try {
+    response.setEncoding('utf8');
+    for await (const chunk of response) {
+      cancel();
+      cancel = options.clock.after(idle, silent);
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > (options.maxLineBytes ?? 65_536)) throw new Error('a line is too long');
+      yield* lines;
+    }
+  } finally {
+    cancel();
+  }
+}
+
+function parseChange(line: string): AgentServerChange | undefined {
+  if (line.trim() === '') return undefined;
+  const value: unknown = JSON.parse(line);
+  if (!isObject(value)) throw new Error('a line is no object');
+  switch (value['type']) {
+    case 'hello':
+      return { type: 'hello', version: text(value['version']), instance: text(value['instance']) };
+    case 'state':
+      return readState(value);
+    case 'ping':
+      return { type: 'ping' };
+    default:
+      return undefined;
+  }
+}
+
+function readState(value: Record<string, unknown>): AgentServerChange {
+  const lists = isObject(value['lists']) ? value['lists'] : {};
+  return {
+    type: 'state',
+    ready: value['ready'] === true,
+    reason: text(value['reason']),
+    message: text(value['message']),
+    toolCount: typeof value['toolCount'] === 'number' ? value['toolCount'] : 0,
+    toolsDigest: text(value['toolsDigest']),
+    lists: {
+      tools: text(lists['tools']),
+      resources: text(lists['resources']),
+      prompts: text(lists['prompts']),
+    },
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

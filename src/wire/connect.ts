@@ -1,0 +1,134 @@
+import { connect, type Socket } from 'node:net';
+import { messageOf } from '#kit/errors.ts';
+import type { Random } from '#kit/random.ts';
+import { isProof, proofPath } from './challenge.ts';
+import { WireError } from './errors.ts';
+import type { WireKey } from './keys.ts';
+
+export interface ConnectOptions {
+  /** `unix:/path` or `host:port` (IPv6 in brackets). */
+  readonly address: string;
+  /** The agent's keys; the peer must hold one of them. */
+  readonly keys: readonly WireKey[];
+  /** Instance that is expected to answer. */
+  readonly instance: string;
+  /** For connection and proof together. Default 5,000. */
+  readonly timeoutMs?: number;
+  readonly random: Random;
+}
+
+/**
+ * A keep-alive HTTP/1.1 connection whose peer has proved that it holds the agent's key; nothing of a
+ * request is sent to an address before that, because addresses are reused. The socket has no
+ * listeners and nothing was read beyond the proof. Throws ConnectFailed or ProofFailed.
+ */
+export async function connectProven(options: ConnectOptions): Promise<Socket> {
+  const socket = connect(parseAddress(options.address));
+  socket.setNoDelay(true);
+  const limit = options.timeoutMs ?? 5_000;
+  const timer = setTimeout(() => socket.destroy(new Error(`no proof within ${limit} ms`)), limit);
+  try {
+    await opened(socket, options.address);
+    await demandProof(socket, options);
+    return socket;
+  } catch (error) {
+    socket.on('error', () => undefined);
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Splits an endpoint's address for node:net. Throws ConnectFailed when it is neither form. */
+export function parseAddress(address: string): { path: string } | { host: string; port: number } {
+  if (address.startsWith('unix:')) return { path: address.slice('unix:'.length) };
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(address);
+  const host = match?.[1] ?? match?.[2];
+  if (host === undefined) throw new WireError('ConnectFailed', `"${address}" is no endpoint address`);
+  return { host, port: Number(match?.[3]) };
+}
+
+function opened(socket: Socket, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) =>
+      reject(new WireError('ConnectFailed', `${address}: ${error.message}`, { cause: error }));
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      socket.off('error', fail);
+      resolve();
+    });
+  });
+}
+
+async function demandProof(socket: Socket, options: ConnectOptions): Promise<void> {
+  const nonce = options.random.bytes(32).toString('base64url');
+  socket.write(`GET ${proofPath}?nonce=${nonce} HTTP/1.1\r\nHost: agent\r\nAccept: application/json\r\n\r\n`);
+  const answer = parseBody(await readAnswer(socket));
+  if (!isProof(answer, options.keys, { instance: options.instance, nonce })) {
+    throw new WireError('ProofFailed', `${options.address} does not hold the key of ${options.instance}`);
+  }
+}
+
+const longestAnswer = 4096;
+
+/**
+ * Reads one small HTTP/1.1 answer with a Content-Length; the body's text. By `readable`, not `data`: when that
+ * listener goes the stream is as if never read, so that whoever gets the socket next may read it either way.
+ */
+function readAnswer(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = Buffer.alloc(0);
+    const finish = (outcome: () => void) => {
+      socket.off('readable', onReadable).off('error', onError).off('close', onClose);
+      outcome();
+    };
+    const fail = (problem: string) =>
+      finish(() => reject(new WireError('ProofFailed', `the challenge failed: ${problem}`)));
+    const onError = (error: Error) => fail(messageOf(error));
+    const onClose = () => fail('the connection closed');
+    const onReadable = () => {
+      const chunk: Buffer | null = socket.read();
+      if (chunk === null) return;
+      received = Buffer.concat([received, chunk]);
+      if (received.length > longestAnswer) return fail('the answer is too long');
+      const parsed = parseAnswer(received);
+      if (parsed === 'incomplete') return;
+      if (parsed.problem !== undefined) return fail(parsed.problem);
+      finish(() => resolve(parsed.body));
+    };
+    socket.on('readable', onReadable).on('error', onError).on('close', onClose);
+  });
+}
+
+type Answer = 'incomplete' | { readonly problem?: string; readonly body: string };
+
+function parseAnswer(received: Buffer): Answer {
+  const end = received.indexOf('\r\n\r\n');
+  if (end < 0) return 'incomplete';
+  const [status = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
+  if (!/^HTTP\/1\.1 200 /.test(status)) return { problem: `answered "${status.slice(0, 80)}"`, body: '' };
+  const headers = new Map(lines.map(splitHeader));
+  const length = Number(headers.get('content-length') ?? Number.NaN);
+  const closes = headers.get('connection')?.toLowerCase() === 'close';
+  if (!Number.isInteger(length) || headers.has('transfer-encoding') || closes) {
+    return { problem: 'not a keep-alive answer with a length', body: '' };
+  }
+  const body = received.subarray(end + 4);
+  if (body.length < length) return 'incomplete';
+  if (body.length > length) return { problem: 'bytes follow the answer', body: '' };
+  return { body: body.toString('utf8') };
+}
+
+function splitHeader(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { isObject } from '#kit/json.ts';
+import { InvocationRejected } from './errors.ts';
+import { type KeyRing, keyObjectOf, type WireKey } from './keys.ts';
+
+/** Tokens are sent in a header: anything longer is refused unread. */
+const maxTokenLength = 8192;
+const signatureLength = 43;
+const base64url = /^[A-Za-z0-9_-]+$/;
+
+/** JWS compact serialisation (RFC 7515 §3.1) with HS256 and header `{alg, typ, kid}`. */
+export function signCompact(key: WireKey, payload: string): string {
+  const input = `${headerOf(key)}.${Buffer.from(payload).toString('base64url')}`;
+  return `${input}.${macOf(keyObjectOf(key), input).toString('base64url')}`;
+}
+
+export interface CompactContent {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly payload: Buffer;
+}
+
+/**
+ * Content of a compact JWS whose HS256 signature is right. Strict where RFC 7515 lets readers be lax:
+ * exactly three parts, canonical unpadded base64url, no duplicate header member, `alg` exactly HS256,
+ * `kid` one of the ring's, and no header member besides alg, typ, kid (so no crit, jku, jwk, x5u, b64, zip).
+ * Throws InvocationRejected. Does NOT look at the payload.
+ */
+export function verifyCompact(token: string, ring: KeyRing): CompactContent {
+  if (token.length > maxTokenLength) throw new InvocationRejected('jwtVerify: malformed token');
+  const [headerPart, payloadPart, signaturePart, ...rest] = token.split('.');
+  if (!headerPart || !payloadPart || signaturePart?.length !== signatureLength || rest.length > 0) {
+    throw new InvocationRejected('jwtVerify: malformed token');
+  }
+  const signature = decodeStrict(signaturePart);
+  const { header, key } = readHeader(headerPart, ring);
+  const expected = macOf(key, token.slice(0, headerPart.length + 1 + payloadPart.length));
+  if (!timingSafeEqual(signature, expected)) throw new InvocationRejected('jwtVerify: signature invalid');
+  return { header, payload: decodeStrict(payloadPart) };
+}
+
+function readHeader(part: string, ring: KeyRing): { header: Record<string, unknown>; key: KeyObject } {
+  const header = parseStrict(decodeStrict(part).toString('utf8'));
+  const known = Object.keys(header).every((name) => name === 'alg' || name === 'typ' || name === 'kid');
+  if (!known || header['alg'] !== 'HS256' || typeof header['kid'] !== 'string') {
+    throw new InvocationRejected('jwtVerify: malformed token');
+  }
+  const key = ring.find(header['kid']);
+  if (key === undefined) throw new InvocationRejected('jwtVerify: unknown key');
+  return { header, key };
+}
+
+/**
+ * A JSON object without duplicate members: what JSON.parse made of it must serialise to the same text,
+ * white space between tokens aside. That also refuses escapes and number forms no serialiser writes.
+ */
+export function parseStrict(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InvocationRejected('jwtVerify: malformed token');
+  }
+  if (!isObject(value) || !sameText(text, JSON.stringify(value))) {
+    throw new InvocationRejected('jwtVerify: malformed token');
+  }
+  return value;
+}
+
+function sameText(given: string, canonical: string): boolean {
+  return given === canonical || given.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1') === canonical;
+}
+
+/** Base64url of RFC 4648 §5, unpadded, with unused bits zero; Buffer alone would skip what it does not know. */
+export function decodeStrict(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64url');
+  if (!base64url.test(text) || bytes.toString('base64url') !== text) {
+    throw new InvocationRejected('jwtVerify: malformed token');
+  }
+  return bytes;
+}
+
+function macOf(key: KeyObject, input: string): Buffer {
+  return createHmac('sha256', key).update(input).digest();
+}
+
+const headers = new WeakMap<WireKey, string>();
+
+function headerOf(key: WireKey): string {
+  const known = headers.get(key);
+  if (known !== undefined) return known;
+  const made = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid: key.kid })).toString('base64url');
+  headers.set(key, made);
+  return made;
+}

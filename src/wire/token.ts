@@ -1,0 +1,136 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '#kit/clock.ts';
+import type { Random } from '#kit/random.ts';
+import { bodyHash, type CallBinding } from './binding.ts';
+import { defaultScope, type InvocationClaims, type McpContext, readClaims, type WireUser } from './claims.ts';
+import { delegationTag } from './delegation.ts';
+import { InvocationRejected } from './errors.ts';
+import { decodeStrict, parseStrict, signCompact, verifyCompact } from './jws.ts';
+import { type AgentIdentity, createKeyRing, type KeyRing, principalOf, type WireKey } from './keys.ts';
+import type { ReplayWindow } from './replay.ts';
+
+export interface MintOptions {
+  readonly agent: AgentIdentity;
+  /** uid of the workload instance that will verify. */
+  readonly instance: string;
+  /** `router:first-party` or the principal of a delegating agent. */
+  readonly caller: string;
+  readonly user: WireUser | null;
+  readonly call: CallBinding;
+  readonly mcp?: McpContext;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly random: Random;
+  /** Default 60; clamped to 5…120. */
+  readonly ttlSeconds?: number;
+  /** Delegations so far. Default 0. */
+  readonly hop?: number;
+  /** When given, the agent may present the token at the router to call another agent with it. */
+  readonly delegation?: WireKey;
+}
+
+/** A token for one call to one workload (contract: invocation token). */
+export function mintInvocation(key: WireKey, options: MintOptions): string {
+  const iat = Math.floor(options.now / 1000);
+  const ttl = Math.min(120, Math.max(5, options.ttlSeconds ?? 60));
+  const claims: InvocationClaims = {
+    typ: 'invocation',
+    iss: 'ploinky-router',
+    aud: principalOf(options.agent.namespace, options.agent.name),
+    sub: options.user?.id ?? '',
+    caller: options.caller,
+    tool: options.call.tool,
+    scope: defaultScope,
+    bh: bodyHash(options.call),
+    usr: options.user,
+    jti: options.random.bytes(16).toString('base64url'),
+    iat,
+    exp: iat + ttl,
+    ims: Math.floor(options.now) % 1000,
+    wl: options.instance,
+    hop: options.hop ?? 0,
+    ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
+  };
+  const { delegation } = options;
+  const signed = delegation === undefined ? claims : { ...claims, del: delegationTag(delegation, claims) };
+  return signCompact(key, JSON.stringify(signed));
+}
+
+export interface Verifier {
+  /** The claims of a token that authorises exactly this call, once. Throws InvocationRejected. */
+  verify(token: string | undefined, call: CallBinding): InvocationClaims;
+}
+
+export interface VerifierOptions {
+  readonly keys: readonly WireKey[];
+  /** The agent's principal. */
+  readonly audience: string;
+  /** uid of this workload instance. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly replay: ReplayWindow;
+}
+
+const skewMs = 30_000;
+const longestLifetimeSeconds = 120;
+/** Longer than any token can be accepted after it was minted. */
+const bootGuardMs = longestLifetimeSeconds * 1000 + 2 * skewMs;
+
+/**
+ * Checks signature, claims, clock, audience, workload, body hash, and last that the token was not used
+ * before, so that a refused call burns no token. Tokens minted before the verifier was made are refused:
+ * the replay window that knew them is gone.
+ */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const ring = createKeyRing(options.keys);
+  const boot = { wall: options.clock.now(), monotonic: options.clock.monotonic() };
+
+  return {
+    verify(token, call) {
+      const now = options.clock.now();
+      const claims = openToken(token, ring, now);
+      const guarded = options.clock.monotonic() - boot.monotonic < bootGuardMs;
+      if (guarded && claims.iat * 1000 + claims.ims < boot.wall) reject('jwtVerify: issued before start');
+      if (claims.aud !== options.audience) reject('jwtVerify: audience mismatch');
+      if (claims.wl !== options.instance) reject('jwtVerify: workload mismatch');
+      if (!sameText(claims.bh, bodyHash(call))) reject('jwtVerify: body hash mismatch');
+      claimOnce(options.replay, claims);
+      return claims;
+    },
+  };
+}
+
+/**
+ * Signature, shape and times of a token; what a verifier and the router's delegation check have in common.
+ * `now` is milliseconds since the epoch.
+ */
+export function openToken(token: string | undefined, ring: KeyRing, now: number): InvocationClaims {
+  if (token === undefined || token === '') throw new InvocationRejected('missing secure wire headers');
+  const { header, payload } = verifyCompact(token, ring);
+  if (header['typ'] !== 'JWT') reject('jwtVerify: malformed token');
+  const claims = readClaims(parseStrict(payload.toString('utf8')));
+  if (claims.exp <= claims.iat || claims.exp - claims.iat > longestLifetimeSeconds) {
+    reject('jwtVerify: lifetime too long');
+  }
+  if (claims.iat * 1000 > now + skewMs) reject('jwtVerify: issued in the future');
+  if (claims.exp * 1000 + skewMs <= now) reject('jwtVerify: token expired');
+  return claims;
+}
+
+function claimOnce(replay: ReplayWindow, claims: InvocationClaims): void {
+  const id = decodeStrict(claims.jti);
+  if (id.length !== 16) reject('jwtVerify: malformed claims');
+  const outcome = replay.claim(id, claims.exp * 1000);
+  if (outcome === 'replayed') reject('jwtVerify: token replayed');
+  if (outcome === 'full') reject('jwtVerify: replay window full');
+}
+
+function sameText(left: string, right: string): boolean {
+  const a = Buffer.from(left);
+  const b = Buffer.from(right);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function reject(reason: InvocationRejected['reason']): never {
+  throw new InvocationRejected(reason);
+}
