@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CodedError, codeOf } from '#kit/errors.ts';
 import { workspaceErrors } from './errors.ts';
@@ -22,9 +22,28 @@ export async function resolveRoot(folder: string): Promise<string> {
  */
 export async function ensureWorkspace(paths: WorkspacePaths, uid: number): Promise<void> {
   await ensureState(paths, uid);
-  await ensureOwnFolder(dirname(paths.runtime), uid);
-  await ensureOwnFolder(paths.runtime, uid);
-  await ensureOwnFolder(paths.workloads, uid);
+  await ensureRuntime(paths, uid);
+}
+
+/** Tries again when another workspace that ended took the folder above with it. */
+async function ensureRuntime(paths: WorkspacePaths, uid: number, tries = 3): Promise<void> {
+  try {
+    await ensureOwnFolder(dirname(paths.runtime), uid);
+    await ensureOwnFolder(paths.runtime, uid);
+    await ensureOwnFolder(paths.workloads, uid);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || tries <= 1) throw error;
+    await ensureRuntime(paths, uid, tries - 1);
+  }
+}
+
+/** Removes the sockets' folder, and the one above when it was the last. What is gone already is fine. */
+export async function removeRuntime(paths: WorkspacePaths): Promise<void> {
+  await rm(paths.runtime, { recursive: true, force: true });
+  await rmdir(dirname(paths.runtime)).catch((error: unknown) => {
+    const fine = ['ENOENT', 'ENOTEMPTY', 'EEXIST'];
+    if (!fine.includes(codeOf(error) ?? '')) throw error;
+  });
 }
 
 /** The part of `ensureWorkspace` below `.ploinky`: what `ploinky init` makes. */

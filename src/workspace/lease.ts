@@ -1,3 +1,4 @@
+import { rename, writeFile } from 'node:fs/promises';
 import { isObject } from '#kit/json.ts';
 
 /**
@@ -32,4 +33,11 @@ export function parseLease(text: string): Lease | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Replaces the lease file: a reader sees the old line or the new. Not synced: a lease need not outlive a boot. */
+export async function writeLease(path: string, lease: Lease): Promise<void> {
+  const temporary = `${path}.${lease.pid}.tmp`;
+  await writeFile(temporary, formatLease(lease), { mode: 0o600 });
+  await rename(temporary, path);
 }

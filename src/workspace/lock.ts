@@ -125,7 +125,7 @@ export function holderRuns(holder: Holder): boolean {
   }
 }
 
-function alreadyRunning(holder: Holder): CodedError {
+export function alreadyRunning(holder: Holder): CodedError {
   const message = `this workspace is up already: pid ${holder.pid}, ${holder.url}`;
   return new CodedError(workspaceErrors.AlreadyRunning, message, {
     remedy: 'Use it, or stop it with `ploinky down`.',

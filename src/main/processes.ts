@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import type { ChildSpec } from '#watchdog/child.ts';
+import type { WorkspacePaths } from '#workspace/paths.ts';
+
+export interface ProcessOptions {
+  readonly paths: WorkspacePaths;
+  readonly port: number;
+  /** Where the main files of the processes lie. */
+  readonly mainFolder: string;
+  /** This process's descriptor of the router's listening socket. */
+  readonly listenFd: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The processes of a workspace in their order of start. Secrets are in none of these command lines. */
+export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: ProcessOptions): ChildSpec[] {
+  const program = (name: string, flags: readonly string[] = [], passFds: readonly number[] = []) => ({
+    command: process.execPath,
+    args: [join(mainFolder, `${name}.ts`), '--workspace', paths.root, ...flags],
+    cwd: paths.root,
+    env,
+    passFds,
+  });
+  return [
+    {
+      name: 'apiserver',
+      program: program('apiserver'),
+      health: { socketPath: paths.apiSocket, path: '/readyz' },
+    },
+    { name: 'egress', program: program('egress') },
+    { name: 'controller', program: program('controller') },
+    {
+      name: 'router',
+      // The first descriptor that is passed on is 3 in the router too.
+      program: program('router', ['--listen-fd', '3'], [listenFd]),
+      health: { port, path: '/health' },
+    },
+  ];
+}
