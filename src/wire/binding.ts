@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from '#kit/json.ts';
+import { canonicalJson, isObject } from '#kit/json.ts';
 
 /**
  * What a token is good for: one tool (or pseudo tool) with exactly these arguments.
- * src/mcp says what a JSON-RPC message is bound to; here are the calls that are no JSON-RPC.
  */
 export interface CallBinding {
   readonly tool: string;
@@ -14,6 +13,33 @@ export interface CallBinding {
 export function bodyHash(call: CallBinding): string {
   return hash('sha256', canonicalJson({ tool: call.tool, arguments: call.arguments }), 'base64url');
 }
+
+/**
+ * The binding of a JSON-RPC message that is POSTed to /mcp; both ends compute it from the same message.
+ * tools/call → the tool and its arguments; resources/read → its uri; any other method → its params;
+ * a client's answer to a server's request → `__response__` with id and result or error.
+ * `_meta` of a tool call or read is not bound.
+ */
+export function bindMessage(message: object): CallBinding {
+  const members = message as Readonly<Record<string, unknown>>;
+  const method = members['method'];
+  if (typeof method !== 'string') {
+    const { jsonrpc: _version, ...answer } = members;
+    return { tool: '__response__', arguments: answer };
+  }
+  const params = isObject(members['params']) ? members['params'] : {};
+  if (method === 'tools/call' && typeof params['name'] === 'string') {
+    return { tool: params['name'], arguments: params['arguments'] ?? {} };
+  }
+  if (method === 'resources/read') return { tool: method, arguments: { uri: params['uri'] } };
+  return { tool: method, arguments: params };
+}
+
+/** GET /mcp: the session's event stream. */
+export const streamBinding: CallBinding = { tool: '__stream__', arguments: {} };
+
+/** DELETE /mcp: the session ends. */
+export const endSessionBinding: CallBinding = { tool: '__end_session__', arguments: {} };
 
 /** GET /changes. */
 export const changesBinding: CallBinding = { tool: '__changes__', arguments: {} };

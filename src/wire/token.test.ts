@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemRandom } from '#kit/random.ts';
-import type { CallBinding } from './binding.ts';
+import { bindMessage, type CallBinding } from './binding.ts';
 import { audienceOf, verifyCaller } from './caller.ts';
 import { signCompact, verifyCompact } from './jws.ts';
 import { createKeyRing, deriveAgentKey, deriveSubkey, principalOf } from './keys.ts';
@@ -229,6 +229,29 @@ test('duplicate claims are refused', () => {
   const text = JSON.stringify(claimsOf(mint()));
   const token = signCompact(key, text.replace('{', '{"aud":"agent:default/other",'));
   assert.throws(() => verifier.verify(token, call), { reason: 'jwtVerify: malformed token' });
+});
+
+test('messages are bound as the contract says', () => {
+  const cases: [object, CallBinding][] = [
+    [
+      { method: 'tools/call', params: { name: 't', arguments: { a: 1 }, _meta: {} } },
+      { tool: 't', arguments: { a: 1 } },
+    ],
+    [
+      { method: 'tools/call', params: { name: 't' } },
+      { tool: 't', arguments: {} },
+    ],
+    [
+      { method: 'resources/read', params: { uri: 'x://y', _meta: {} } },
+      { tool: 'resources/read', arguments: { uri: 'x://y' } },
+    ],
+    [{ method: 'tools/list' }, { tool: 'tools/list', arguments: {} }],
+    [
+      { jsonrpc: '2.0', id: 7, result: { action: 'accept' } },
+      { tool: '__response__', arguments: { id: 7, result: { action: 'accept' } } },
+    ],
+  ];
+  for (const [message, binding] of cases) assert.deepEqual(bindMessage(message), binding);
 });
 
 test('a delegable token leads back to its agent, user and hop', () => {
