@@ -1,120 +1,127 @@
 import { z } from 'zod';
+import { authSchema } from './agent/auth.ts';
+import { codeSchema } from './agent/code.ts';
+import { envVarSchema } from './agent/env.ts';
+import {
+  approvalSchema,
+  budgetSchema,
+  capabilities,
+  heartbeatSchema,
+  hostOpsSchema,
+  skillsSchema,
+} from './agent/governance.ts';
+import { healthSchema } from './agent/health.ts';
+import { lifecycleSchema } from './agent/lifecycle.ts';
+import { mcpSchema } from './agent/mcp.ts';
+import { networkSchema } from './agent/network.ts';
+import { pluginSchema } from './agent/plugins.ts';
+import { podTemplateSchema } from './agent/pod-template.ts';
+import { runtimeSchema } from './agent/runtime.ts';
+import { contextSchema, sessionsSchema, worktreeSchema } from './agent/sessions.ts';
+import { storageSchema } from './agent/storage.ts';
 import {
   type apiVersion,
-  conditionSchema,
+  conditionsSchema,
   dnsLabel,
   group,
   type KubeObject,
   type Resource,
   version,
 } from './meta.ts';
+import { agentName, commandLine, listMap } from './schema/fields.ts';
+import { notYet } from './schema/rules.ts';
 
 export const agentResource: Resource = { group, version, kind: 'Agent', plural: 'agents', namespaced: true };
 
-const shortText = z.string().max(1024);
-const commandLine = z.array(z.string().max(4096)).min(1).max(256);
-const seconds = z.int().min(0).max(31_536_000);
+const dependencySchema = z.strictObject({
+  name: agentName.describe('Name of the Agent in the same namespace.'),
+  wait: z
+    .enum(['Ready', 'None'])
+    .describe('Ready: this agent starts after that one is Ready. None: that one only has to exist.')
+    .default('Ready'),
+});
 
-export const runtimeSchema = z.object({
-  class: z.enum(['Auto', 'Pod', 'Bwrap', 'Seatbelt', 'Container', 'Process']).default('Auto'),
-  image: shortText.optional(),
-  resources: z
-    .object({
-      limits: z.record(z.string().max(63), z.string().max(32)).optional(),
-      requests: z.record(z.string().max(63), z.string().max(32)).optional(),
-    })
+export const agentSpecSchema = z.strictObject({
+  role: dnsLabel.describe('Queue that the agent takes Tasks from. Default: its name.').optional(),
+  capabilities: notYet(capabilities)
+    .describe('What it can do; matched with a Task’s requiredCapabilities.')
     .optional(),
-  replicas: z.int().min(0).max(100).default(1),
-  suspend: z.boolean().default(false),
-  idleAfterSeconds: seconds.default(0),
+  runtime: runtimeSchema.describe('What it runs on, and how many of it.').prefault({}),
+  code: codeSchema.describe('Where the files under /code come from. Default: none.').optional(),
+  command: commandLine
+    .describe('The agent’s own main process, beside the agent-server. Default: none.')
+    .optional(),
+  lifecycle: lifecycleSchema.describe('Commands around its start.').optional(),
+  env: listMap(envVarSchema, 'name', 256).describe('Environment of everything that runs in it.').optional(),
+  mcp: mcpSchema
+    .describe('Its tools, resources and prompts. Default: what /code/mcp-config.json says.')
+    .optional(),
+  storage: storageSchema.describe('Its workspace.').prefault({}),
+  network: networkSchema.describe('What it can reach; nothing by default.').prefault({}),
+  auth: authSchema.describe('Who may reach it.').prefault({}),
+  dependsOn: listMap(dependencySchema, 'name', 64).describe('Agents that it needs.').optional(),
+  health: notYet(healthSchema).describe('Probes of its own program.').optional(),
+  sessions: notYet(sessionsSchema).describe('Interactive sessions with a terminal.').optional(),
+  worktree: notYet(worktreeSchema).describe('A git worktree for each task or session.').optional(),
+  context: notYet(contextSchema).describe('What a run is told about its task.').optional(),
+  plugins: notYet(listMap(pluginSchema, 'name', 32))
+    .describe('Plugins beside the agent.')
+    .optional(),
+  budget: notYet(budgetSchema).describe('Tokens it may use in a day.').optional(),
+  approval: notYet(approvalSchema).describe('What needs a person’s consent first.').optional(),
+  heartbeat: notYet(heartbeatSchema).describe('Work it is given at an interval.').optional(),
+  skills: notYet(skillsSchema).describe('Catalogue of what it knows how to do.').optional(),
+  hostOps: notYet(hostOpsSchema)
+    .describe('Privileged operations of the host that it may ask for.')
+    .optional(),
+  podTemplate: notYet(podTemplateSchema).describe('Overlay of its pod, an allow-list of fields.').optional(),
 });
 
-export const codeSchema = z.object({
-  /** Folder on the host, relative to the workspace. Host drivers only. */
-  path: z.string().max(4096).optional(),
-  inline: z.record(z.string().max(255), z.string().max(262_144)).optional(),
+const endpointSchema = z.strictObject({
+  name: z.string().max(253).describe('Name of the workload.'),
+  uid: z.string().max(128).describe('Which workload this is; tokens name it.'),
+  address: z.string().max(512).describe('`unix:/path` or `host:port` of its agent-server.'),
+  ready: z.boolean().describe('Whether calls may be sent to it.'),
+  terminating: z.boolean().describe('Whether it is ending.'),
 });
 
-export const lifecycleSchema = z.object({
-  preinstall: commandLine.optional(),
-  /** Runs in a sandbox of its own whose egress is the package hosts; fills a cache the agent sees read-only. */
-  install: commandLine.optional(),
-  postinstall: commandLine.optional(),
-});
-
-export const envVarSchema = z.object({
-  name: z
+export const agentStatusSchema = z.strictObject({
+  observedGeneration: z
+    .int()
+    .min(0)
+    .max(9_007_199_254_740_991)
+    .describe('Generation of the spec that this status speaks of.')
+    .optional(),
+  conditions: conditionsSchema.describe('Accepted, Ready, Progressing, Degraded, Halted.').optional(),
+  runtime: z.string().max(63).describe('Substrate that was chosen.').optional(),
+  replicas: z.int().min(0).max(1000).describe('Workloads that exist.').optional(),
+  selector: z
     .string()
-    .min(1)
-    .max(255)
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
-  value: z.string().max(32_768).optional(),
-  valueFrom: z
-    .object({
-      secretKeyRef: z.object({ name: dnsLabel, key: shortText, optional: z.boolean().optional() }).optional(),
-      configMapKeyRef: z
-        .object({ name: dnsLabel, key: shortText, optional: z.boolean().optional() })
-        .optional(),
-    })
+    .max(1024)
+    .describe('Label selector of its workloads, for the scale subresource.')
     .optional(),
-});
-
-export const networkSchema = z.object({
-  egress: z
-    .array(
-      z.object({
-        /** Host name, exact or with one leading `*.`; matched without case. */
-        host: z.string().max(253).optional(),
-        cidr: z.string().max(64).optional(),
-        ports: z.array(z.int().min(1).max(65_535)).max(32).optional(),
-      }),
-    )
-    .max(64)
-    .default([]),
-});
-
-export const agentSpecSchema = z.object({
-  role: dnsLabel.optional(),
-  runtime: runtimeSchema.prefault({}),
-  code: codeSchema.optional(),
-  command: commandLine.optional(),
-  lifecycle: lifecycleSchema.optional(),
-  env: z.array(envVarSchema).max(256).optional(),
-  mcp: z.record(z.string(), z.unknown()).optional(),
-  network: networkSchema.prefault({}),
-  dependsOn: z
-    .array(z.object({ name: dnsLabel, wait: z.enum(['Ready', 'None']).default('Ready') }))
-    .max(64)
+  restarts: z
+    .int()
+    .min(0)
+    .max(2_147_483_647)
+    .describe('How often it was started again since it was last Ready for a minute.')
     .optional(),
-});
-
-export const agentStatusSchema = z.object({
-  observedGeneration: z.int().min(0).optional(),
-  conditions: z.array(conditionSchema).max(16).optional(),
-  runtime: shortText.optional(),
-  replicas: z.int().min(0).optional(),
-  selector: shortText.optional(),
-  restarts: z.int().min(0).optional(),
   endpoints: z
-    .array(
-      z.object({
-        name: z.string().max(253),
-        uid: z.string().max(128),
-        /** `unix:/path` or `host:port`. */
-        address: z.string().max(512),
-        ready: z.boolean(),
-        terminating: z.boolean(),
-      }),
-    )
+    .array(endpointSchema)
     .max(100)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['uid'] })
+    .describe('Its workloads and where they answer.')
     .optional(),
-  toolCount: z.int().min(0).optional(),
-  toolsDigest: z.string().max(64).optional(),
-  agentServerVersion: z.string().max(64).optional(),
+  toolCount: z.int().min(0).max(1_000_000).describe('Tools it offers.').optional(),
+  toolsDigest: z.string().max(64).describe('Digest of its list of tools.').optional(),
+  agentServerVersion: z.string().max(64).describe('Version of its agent-server.').optional(),
 });
 
-export type AgentSpec = z.infer<typeof agentSpecSchema>;
-export type AgentStatus = z.infer<typeof agentStatusSchema>;
+/** A spec as people write it. */
+export type AgentSpecInput = z.input<typeof agentSpecSchema>;
+/** A spec with its defaults filled in, as the API server returns it. */
+export type AgentSpec = z.output<typeof agentSpecSchema>;
+export type AgentStatus = z.output<typeof agentStatusSchema>;
 /** An Agent with its defaults filled in, as the API server returns it. */
 export interface Agent extends KubeObject {
   apiVersion: typeof apiVersion;

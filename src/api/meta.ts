@@ -46,16 +46,30 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** metav1.Condition. `listType: map` by `type`. */
-export const conditionSchema = z.object({
-  type: z.string().min(1).max(316),
-  status: z.enum(['True', 'False', 'Unknown']),
-  observedGeneration: z.int().min(0).optional(),
-  lastTransitionTime: z.string().max(40),
-  reason: z.string().min(1).max(1024),
-  message: z.string().max(32768),
+/** metav1.Condition. */
+export const conditionSchema = z.strictObject({
+  type: z.string().min(1).max(316).describe('Which condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .max(9_007_199_254_740_991)
+    .describe('Generation of the spec that it speaks of.')
+    .optional(),
+  lastTransitionTime: z
+    .string()
+    .max(40)
+    .meta({ format: 'date-time' })
+    .describe('When its status last changed (RFC 3339).'),
+  reason: z.string().min(1).max(1024).describe('Why, as one word; see the reference of conditions.'),
+  message: z.string().max(32_768).describe('Why, for people, and what to do.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;
+
+export const conditionsSchema = z
+  .array(conditionSchema)
+  .max(16)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 
 export interface Secret extends KubeObject {
   apiVersion: 'v1';

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import {
+  mapOf,
+  objectName,
+  relativeFolder,
+  relativePath,
+  secretKeyRef,
+  shortText,
+  text,
+} from '../schema/fields.ts';
+import { exactlyOne, notYet, withRules } from '../schema/rules.ts';
+
+const gitSchema = z.strictObject({
+  url: text(2048).describe('Address of the repository (https or ssh).'),
+  ref: shortText
+    .describe('Branch, tag or commit. Default: the remote HEAD. The commit is pinned in status.')
+    .optional(),
+  path: relativePath.describe('Folder inside the repository. Default: its root.').optional(),
+  credentials: secretKeyRef
+    .describe('Token or key for the fetch; the running agent never sees it.')
+    .optional(),
+});
+
+const imageSchema = z.strictObject({
+  reference: shortText.describe('Image whose file system holds the code.'),
+  path: text(1024).describe('Folder inside the image. Default: its root.').optional(),
+});
+
+const configMapSchema = z.strictObject({
+  name: objectName.describe('Name of the ConfigMap; each key becomes a file.'),
+});
+
+const pvcSchema = z.strictObject({
+  claimName: objectName.describe('Name of the PersistentVolumeClaim.'),
+  path: relativePath.describe('Folder inside the volume. Default: its root.').optional(),
+});
+
+const sources = ['path', 'git', 'image', 'configMap', 'pvc', 'inline'] as const;
+
+/** Where the files under /code come from: exactly one source. */
+export const codeSchema = withRules(
+  z.strictObject({
+    path: relativeFolder
+      .describe('Folder on the host, relative to the workspace. Host sandboxes only.')
+      .optional(),
+    git: notYet(gitSchema).describe('A git repository.').optional(),
+    image: notYet(imageSchema).describe('An image used as a volume.').optional(),
+    configMap: notYet(configMapSchema).describe('A ConfigMap.').optional(),
+    pvc: notYet(pvcSchema).describe('A claim that holds the code.').optional(),
+    inline: mapOf(relativePath, z.string().max(262_144), 64)
+      .describe(
+        'Files by relative path, with their content. For small agents: the whole object stays below 1 MiB.',
+      )
+      .optional(),
+    writable: z
+      .boolean()
+      .describe(
+        'Whether the agent may write below /code. Only for code.path; every other source is read-only.',
+      )
+      .default(false),
+  }),
+  [
+    exactlyOne(sources),
+    {
+      rule: '!self.writable || has(self.path)',
+      message: 'only code.path can be writable; remove writable or use path',
+      at: '.writable',
+      holds: (code) => !code.writable || code.path !== undefined,
+    },
+  ],
+);

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { mapOf, quantity, seconds, shortText } from '../schema/fields.ts';
+import { notYet, notYetValues } from '../schema/rules.ts';
+
+const resourceList = mapOf(z.string().max(63), quantity, 16);
+
+export const resourcesSchema = z.strictObject({
+  limits: resourceList
+    .describe(
+      'Upper bounds: `memory` (512Mi), `cpu` (500m), `pids` (256). A host that cannot enforce them says so with the reason LimitsNotEnforced.',
+    )
+    .optional(),
+  requests: notYet(resourceList)
+    .describe('What the scheduler reserves. Means something on a cluster only.')
+    .optional(),
+});
+
+/** What the agent runs on, and how many of it. */
+export const runtimeSchema = z.strictObject({
+  class: notYetValues(z.enum(['Auto', 'Pod', 'Bwrap', 'Seatbelt', 'Container', 'Process']), [
+    'Pod',
+    'Container',
+  ])
+    .describe(
+      'Substrate. Auto takes the sandbox of this machine (Bwrap on Linux, Seatbelt on macOS) or, on a cluster, a Pod. Process runs without any sandbox, for trusted development only, and is never chosen by Auto.',
+    )
+    .default('Auto'),
+  image: notYet(shortText).describe('Container image of the agent, for Pod and Container.').optional(),
+  resources: resourcesSchema.describe('CPU, memory and process bounds.').optional(),
+  replicas: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe('How many workloads run. 0 stops the agent. More than 1 needs a cluster.')
+    .default(1),
+  suspend: z.boolean().describe('Stops the agent and keeps its workspace.').default(false),
+  idleAfterSeconds: notYet(seconds)
+    .describe('Stops the agent when nothing called it for this long; the next call starts it. 0: never.')
+    .default(0),
+});

@@ -1,0 +1,42 @@
+/** Names in metadata that people and programs may rely on, each with what it means. */
+
+/** Label on everything made for an Agent; its value is the Agent's name. */
+export const agentLabel = 'ploinky.dev/agent';
+/** Label with the Agent's role (`spec.role`, else its name). */
+export const roleLabel = 'ploinky.dev/role';
+/** Label on a Task that a schedule made; its value is the name of the Task with the schedule. */
+export const scheduledByLabel = 'ploinky.dev/scheduled-by';
+/** Kubernetes' own label for the tool that manages an object. */
+export const managedByLabel = 'app.kubernetes.io/managed-by';
+export const managedByValue = 'ploinky';
+
+/**
+ * Annotation on an Agent: any new value (the CLI writes the time) stops and starts it once.
+ * It is also how a Halted agent resumes: a new value closes the circuit breaker.
+ */
+export const restartAnnotation = 'ploinky.dev/restart';
+
+/** Prefixes of labels and annotations that an author's podTemplate may not use. */
+export const reservedPrefixes = ['ploinky.dev/', 'app.kubernetes.io/'] as const;
+
+/** Text of the documentation: every name above with its meaning. */
+export const documentedNames: readonly { name: string; kind: 'label' | 'annotation'; meaning: string }[] = [
+  { name: agentLabel, kind: 'label', meaning: 'On everything made for an Agent: the Agent’s name.' },
+  { name: roleLabel, kind: 'label', meaning: 'The role of the Agent: spec.role, else its name.' },
+  {
+    name: scheduledByLabel,
+    kind: 'label',
+    meaning: 'On a Task made by a schedule: the Task with the schedule.',
+  },
+  {
+    name: managedByLabel,
+    kind: 'label',
+    meaning: `\`${managedByValue}\` on every object that the controller makes.`,
+  },
+  {
+    name: restartAnnotation,
+    kind: 'annotation',
+    meaning:
+      'On an Agent: a new value stops and starts it once, and resumes it when it is Halted (`ploinky restart NAME`, or `kubectl annotate ag NAME ploinky.dev/restart="$(date)" --overwrite`).',
+  },
+];

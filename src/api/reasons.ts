@@ -1,0 +1,71 @@
+/**
+ * Every reason that a condition can have, with what it means and what to do about it.
+ * Grouped by what they are about; one reason may appear under several condition types.
+ */
+
+/** About the spec as a whole, at Accepted. */
+export const acceptedReasons = {
+  Accepted: 'The spec is accepted. Nothing to do.',
+  Invalid: 'A field has a value that cannot be carried out. Mend the field that the message names.',
+  NotImplemented:
+    'A field is known but this version does nothing with it. Remove the field that the message names, or use a version that implements it.',
+  Conflict:
+    'Another object asked for the same host and path earlier. Choose another host or path, or delete the other one.',
+} as const;
+
+/** About an Agent, at Ready, Progressing, Degraded and Halted. */
+export const agentReasons = {
+  Ready: 'The agent answers and its tools can be called. Nothing to do.',
+  AsExpected: 'Nothing is wrong. Nothing to do.',
+  NotHalted: 'The circuit breaker is closed. Nothing to do.',
+  Starting: 'The workload is being started. Wait.',
+  Installing: 'The install step runs. Wait; its output is in the agent’s log.',
+  InstallFailed:
+    'The install step ended with an error or took too long. Read the end of its log in the message, then mend lifecycle.install or network.installEgress.',
+  WaitingForDependency: 'An Agent in dependsOn is not Ready yet. Wait, or look at that Agent.',
+  DependencyMissing: 'An Agent in dependsOn does not exist. Create it, or remove it from dependsOn.',
+  DependencyCycle:
+    'Agents wait for each other in a circle. Remove one of the dependencies that the message names, or give it wait: None.',
+  DriverUnavailable:
+    'This machine or cluster cannot run the runtime.class that was asked for. Install what the message names, or choose another class. Nothing runs without a sandbox in its place.',
+  LimitsNotEnforced:
+    'The agent runs, but this host cannot enforce the memory or process limits. Follow the message (delegate a cgroup), or accept it.',
+  Suspended:
+    'The agent is stopped because runtime.suspend is true or runtime.replicas is 0. Change that to start it.',
+  Stopping: 'The workload is ending. Wait.',
+  BackOff:
+    'The workload ended and is started again after a pause that grows. Read the exit code and the end of the log in the message.',
+  CrashLoop:
+    'The workload ended five times without a minute of Ready between, and is not started any more. Mend the cause, then change the spec or resume it with `ploinky restart NAME`.',
+  UpstreamNotReady:
+    'The agent-server runs, but the agent’s own MCP server does not answer it. Read the agent’s log.',
+  ConfigInvalid: 'The MCP configuration cannot be read. Mend the file or the field that the message names.',
+  CodeUnavailable:
+    'The files for /code cannot be had: the folder, repository or image is not there or lies outside the workspace. Mend spec.code.',
+  SecretMissing:
+    'A Secret, ConfigMap or key that the spec refers to does not exist. Create it, or mark the reference optional.',
+  ReplicasNotSupported: 'A host runs one workload of an Agent. Set runtime.replicas to 1, or use a cluster.',
+  Unreachable:
+    'The workload runs, but its agent-server does not answer. The controller tries again; read the agent’s log if it stays.',
+  Deleting: 'The Agent is being deleted. Wait.',
+} as const;
+
+/** About a Route, at ResolvedRefs and Programmed. */
+export const routeReasons = {
+  ResolvedRefs: 'Everything that the Route refers to exists. Nothing to do.',
+  AgentNotFound: 'An Agent that the Route names does not exist. Create it, or remove it from the Route.',
+  NoAgentsSelected:
+    'The selector matches no Agent. Label an Agent, or change the selector; until then the Route serves nothing.',
+  HostNotAllowed:
+    'The router’s configuration does not let this namespace use the host. Choose another host, or ask the administrator.',
+  ToolNameConflict:
+    'Two tools have the same name and naming is Never. The first Agent by name wins; use Conflict, or a rename.',
+  Programmed: 'Every router serves the Route as it is now. Nothing to do.',
+  Pending: 'Not every router has taken up the newest Route yet. Wait.',
+  NotAccepted: 'The Route is not served because it is not accepted. See Accepted.',
+} as const;
+
+export type AcceptedReason = keyof typeof acceptedReasons;
+export type AgentReason = keyof typeof agentReasons;
+export type RouteReason = keyof typeof routeReasons;
+export type Reason = AcceptedReason | AgentReason | RouteReason;

@@ -1,0 +1,32 @@
+import { agentResource } from './agent.ts';
+import type { Resource } from './meta.ts';
+import { routeResource } from './route.ts';
+import { taskResource } from './task.ts';
+
+export const secretResource: Resource = core('Secret', 'secrets');
+export const configMapResource: Resource = core('ConfigMap', 'configmaps');
+export const eventResource: Resource = core('Event', 'events');
+export const namespaceResource: Resource = { ...core('Namespace', 'namespaces'), namespaced: false };
+export const leaseResource: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
+
+/** Every kind that this project reads or writes, its own first. */
+export const resources: readonly Resource[] = [
+  agentResource,
+  routeResource,
+  taskResource,
+  secretResource,
+  configMapResource,
+  eventResource,
+  leaseResource,
+  namespaceResource,
+];
+
+function core(kind: string, plural: string): Resource {
+  return { group: '', version: 'v1', kind, plural, namespaced: true };
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { authModes } from '../agent/auth.ts';
+import {
+  agentName,
+  bytes,
+  listMap,
+  listOf,
+  milliseconds,
+  objectName,
+  setOf,
+  text,
+} from '../schema/fields.ts';
+import { notYet, notYetValues } from '../schema/rules.ts';
+
+const allowSchema = z.strictObject({
+  tools: listOf(text(255), 256).min(1).describe('Tool names or globs.'),
+  roles: setOf(text(255), 64)
+    .describe('Roles of which the caller needs one. Default: anybody who is logged in.')
+    .optional(),
+  claims: listOf(
+    z.strictObject({
+      name: text(255).describe('Claim.'),
+      values: listOf(text(1024), 64).min(1).describe('Values of which it needs one.'),
+    }),
+    16,
+  )
+    .describe('Claims that the caller needs, all of them.')
+    .optional(),
+});
+
+const issuerSchema = z.strictObject({
+  url: text(2048)
+    .regex(/^https?:\/\/[^\s]+$/, 'must be an http or https URL')
+    .describe('Issuer whose tokens count.'),
+  audiences: setOf(text(2048), 16)
+    .describe('Audiences that count. Default: the Route’s own address.')
+    .optional(),
+  scopes: setOf(text(255), 64).describe('Scopes that every call needs.').optional(),
+});
+
+export const routeAuthSchema = z.strictObject({
+  mode: notYetValues(z.enum(authModes), ['pwd', 'sso', 'guest'])
+    .describe('As for an Agent; the stricter of the two holds.')
+    .default('none'),
+  usersSecretRef: notYet(z.strictObject({ name: objectName.describe('Name of the Secret.') }))
+    .describe('Secret with the users of mode pwd.')
+    .optional(),
+  issuers: notYet(listMap(issuerSchema, 'url', 8))
+    .describe('Issuers of bearer tokens for MCP clients.')
+    .optional(),
+  allow: notYet(listOf(allowSchema, 64))
+    .describe(
+      'Who may call what; a tool that a caller may not call is not listed for them either. Default: everybody everything.',
+    )
+    .optional(),
+});
+
+export const rateLimitSchema = z.strictObject({
+  requestsPerMinute: z.int().min(1).max(10_000_000).describe('Requests in a minute.'),
+  burst: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .describe('Requests at once. Default: a tenth of requestsPerMinute.')
+    .optional(),
+  per: z.enum(['User', 'Address', 'Route']).describe('Who shares one allowance.').default('User'),
+});
+
+export const timeoutsSchema = z.strictObject({
+  requestMilliseconds: milliseconds.describe('Limit of a request that is not a tool call.').optional(),
+  callMilliseconds: milliseconds.describe('Limit of a tool call without any sign of life.').optional(),
+  idleMilliseconds: milliseconds.describe('An idle stream is closed after this long.').optional(),
+});
+
+export const limitsSchema = z.strictObject({
+  bodyBytes: bytes.min(1).describe('Largest request body.').optional(),
+});
+
+export const backendSchema = z.strictObject({
+  deadlineMilliseconds: milliseconds
+    .describe('How long an aggregated answer waits for one agent.')
+    .default(5000),
+  failureMode: z
+    .enum(['Partial', 'Fail'])
+    .describe('Partial: the answer names the agents that are missing. Fail: the whole answer is an error.')
+    .default('Partial'),
+});
+
+const expressionSchema = z.strictObject({
+  key: text(317).describe('Label.'),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('What is asked.'),
+  values: setOf(z.string().max(63), 64).describe('For In and NotIn.').optional(),
+});
+
+export const selectorSchema = z.strictObject({
+  matchLabels: z
+    .record(z.string().min(1).max(317), z.string().max(63))
+    .refine((labels) => Object.keys(labels).length <= 32, 'must have at most 32 members')
+    .meta({ maxProperties: 32 })
+    .describe('Labels with their values, all of them.')
+    .optional(),
+  matchExpressions: listOf(expressionSchema, 32).describe('Conditions on labels, all of them.').optional(),
+});
+
+export const agentReferenceSchema = z.strictObject({
+  name: agentName.describe('Name of an Agent in the same namespace.'),
+});
