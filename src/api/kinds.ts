@@ -33,6 +33,8 @@ export interface Kind {
   };
   /** Longest name. Its workloads, hosts and labels carry it. */
   readonly maxNameLength: number;
+  /** Why nothing of this kind is carried out yet, and what to do instead. */
+  readonly unimplemented?: string;
   /** CEL over spec and oldSelf that an update must satisfy. */
   readonly transition?: { readonly rule: string; readonly message: string };
 }
@@ -110,6 +112,8 @@ export const taskKind: Kind = {
     age,
   ],
   maxNameLength: 253,
+  unimplemented:
+    'Tasks are not implemented yet; nothing runs for them. Call the tool through the router instead',
   transition: {
     rule: 'has(oldSelf.schedule) || self == oldSelf',
     message: 'a Task cannot change once it is made, unless it has a schedule; delete it and make another',

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { unimplementedFields } from './unimplemented.ts';
+import { parseObject } from './validate.ts';
+
+function unimplementedPaths(kind: 'Agent' | 'Route' | 'Task', spec: object): string[] {
+  const object = { apiVersion: 'ploinky.dev/v1alpha1', kind, metadata: { name: 'demo' }, spec };
+  const parsed = parseObject(kind, object);
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  return unimplementedFields(kind, parsed.object.spec).map(({ path }) => path);
+}
+
+describe('Fields that nothing carries out are named, never ignored', () => {
+  const cases: readonly ['Agent' | 'Route' | 'Task', object, readonly string[]][] = [
+    ['Agent', {}, []],
+    ['Agent', { runtime: { class: 'Bwrap', idleAfterSeconds: 0 }, plugins: [], auth: { mode: 'none' } }, []],
+    [
+      'Agent',
+      { runtime: { class: 'Pod', image: 'x', idleAfterSeconds: 5 } },
+      ['spec.runtime.class', 'spec.runtime.image', 'spec.runtime.idleAfterSeconds'],
+    ],
+    ['Agent', { code: { git: { url: 'https://x' } } }, ['spec.code.git']],
+    [
+      'Agent',
+      {
+        env: [
+          { name: 'A', value: '1' },
+          { name: 'B', valueFrom: { alias: 'x' } },
+        ],
+      },
+      ['spec.env[1].valueFrom.alias'],
+    ],
+    ['Agent', { mcp: { upstream: { url: 'https://x' } } }, ['spec.mcp.upstream.url']],
+    [
+      'Agent',
+      { auth: { mode: 'pwd', usersSecretRef: { name: 'u' } } },
+      ['spec.auth.mode', 'spec.auth.usersSecretRef'],
+    ],
+    ['Agent', { sessions: {}, budget: { dailyTokens: 1 } }, ['spec.sessions', 'spec.budget']],
+    ['Route', { agents: [{ name: 'a' }], mcp: {} }, []],
+    [
+      'Route',
+      { selector: {}, mcp: { optimize: {} }, blobs: {}, rateLimit: { requestsPerMinute: 1 } },
+      ['spec.mcp.optimize', 'spec.blobs', 'spec.rateLimit'],
+    ],
+    ['Task', { role: 'x', tool: 'y' }, ['spec']],
+  ];
+  for (const [kind, spec, expected] of cases) {
+    it(`${kind} ${JSON.stringify(spec).slice(0, 90)} → ${expected.join(', ') || 'nothing'}`, () => {
+      assert.deepEqual(unimplementedPaths(kind, spec).sort(), [...expected].sort());
+    });
+  }
+});
