@@ -1,0 +1,150 @@
+import type { ApiSurface, McpSurface, StaticSurface, Surface } from './surface.ts';
+import type { RoutingTable } from './table.ts';
+import type { Target } from './target.ts';
+
+/** What a request asks for, by its host and path alone. */
+export type Resolution =
+  | { readonly kind: 'mcp'; readonly surface: McpSurface }
+  /** One agent's MCP, names as they are. */
+  | { readonly kind: 'agent-mcp'; readonly target: Target }
+  | { readonly kind: 'agent-task'; readonly target: Target }
+  /** Below a per-agent path, but neither `mcp` nor `task`. */
+  | { readonly kind: 'agent-other' }
+  | { readonly kind: 'unknown-agent'; readonly name: string }
+  /** `rest` begins with "/". */
+  | { readonly kind: 'api'; readonly surface: ApiSurface; readonly target: Target; readonly rest: string }
+  | {
+      readonly kind: 'static';
+      readonly surface: StaticSurface;
+      readonly target: Target;
+      readonly rest: string;
+    }
+  | { readonly kind: 'none' };
+
+/** `host` is in lower case without port; `path` as sent, without the query. */
+export type Resolver = (host: string, path: string) => Resolution;
+
+/**
+ * Compiles a table. Exact host before wildcard before any; then the longer path; then what answers only one
+ * path. A host that a Route of another namespace claims shows none of the home namespace's defaults.
+ * Costs one map lookup a path segment and host pattern, however many Routes there are.
+ */
+export function createResolver(table: RoutingTable): Resolver {
+  const hosts = groupByHost(table.surfaces);
+  return (host, path) => {
+    for (const pattern of patternsOf(host)) {
+      const paths = hosts.get(pattern);
+      if (paths === undefined) continue;
+      const resolution = resolveAt(table, paths, path);
+      if (resolution !== undefined) return resolution;
+      if (paths.exclusive) break;
+    }
+    return { kind: 'none' };
+  };
+}
+
+interface HostPaths {
+  readonly surfaces: Map<string, Surface[]>;
+  /** Nothing of less specific hosts appears here. */
+  exclusive: boolean;
+}
+
+function groupByHost(surfaces: readonly Surface[]): Map<string, HostPaths> {
+  const home = surfaces.find((surface) => surface.source === 'defaults')?.namespace;
+  const hosts = new Map<string, HostPaths>();
+  for (const surface of surfaces) {
+    const { host, path } = surface.place;
+    const paths = hosts.get(host) ?? { surfaces: new Map<string, Surface[]>(), exclusive: false };
+    hosts.set(host, paths);
+    const here = [...(paths.surfaces.get(path) ?? []), surface];
+    paths.surfaces.set(
+      path,
+      here.sort((left, right) => kindRank[left.kind] - kindRank[right.kind]),
+    );
+    paths.exclusive ||= host !== '*' && surface.namespace !== home;
+  }
+  return hosts;
+}
+
+const kindRank: Record<Surface['kind'], number> = { mcp: 0, agents: 1, api: 2, static: 3 };
+
+/** `a.b.c` → `a.b.c`, `*.b.c`, `*.c`, `*`. */
+function* patternsOf(host: string): Generator<string> {
+  yield host;
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) yield `*${host.slice(dot)}`;
+  yield '*';
+}
+
+/** Tries every prefix of the path that ends at a segment, the longest first. */
+function resolveAt(table: RoutingTable, paths: HostPaths, path: string): Resolution | undefined {
+  for (let end = path.length; ; end = path.lastIndexOf('/', end - 1)) {
+    const prefix = end <= 0 ? '/' : path.slice(0, end);
+    for (const surface of paths.surfaces.get(prefix) ?? []) {
+      const rest = prefix === '/' ? path : path.slice(end);
+      const resolution = resolveIn(table, surface, rest === '' ? '/' : rest);
+      if (resolution !== undefined) return resolution;
+    }
+    if (end <= 0) return undefined;
+  }
+}
+
+/** Undefined: this surface has nothing there, a less specific one may. */
+function resolveIn(table: RoutingTable, surface: Surface, rest: string): Resolution | undefined {
+  switch (surface.kind) {
+    case 'mcp':
+      return rest === '/' ? resolveMcp(table, surface) : undefined;
+    case 'agents':
+      return resolveAgent(table, surface, rest);
+    case 'api':
+      return resolveApi(table, surface, rest);
+    case 'static':
+      return resolveStatic(table, surface, rest);
+  }
+}
+
+function resolveMcp(table: RoutingTable, surface: McpSurface): Resolution {
+  if (surface.mode === 'Aggregate') return { kind: 'mcp', surface };
+  const name = surface.agents[0] ?? '';
+  const target = table.targets.get(`${surface.namespace}/${name}`);
+  if (target === undefined) return { kind: 'unknown-agent', name };
+  return surface.tools === undefined ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
+}
+
+function resolveAgent(table: RoutingTable, surface: Surface, rest: string): Resolution | undefined {
+  const [name, below] = splitFirst(rest);
+  if (name === '') return undefined;
+  const target = targetIn(table, surface, name);
+  if (below === '/mcp')
+    return target === undefined ? { kind: 'unknown-agent', name } : { kind: 'agent-mcp', target };
+  if (below === '/task')
+    return target === undefined ? { kind: 'unknown-agent', name } : { kind: 'agent-task', target };
+  return { kind: 'agent-other' };
+}
+
+function resolveApi(table: RoutingTable, surface: ApiSurface, rest: string): Resolution | undefined {
+  const [name, below] = splitFirst(rest);
+  if (name === '') return undefined;
+  const target = targetIn(table, surface, name);
+  if (target === undefined) return { kind: 'unknown-agent', name };
+  return { kind: 'api', surface, target, rest: below === '' ? '/' : below };
+}
+
+/** A folder named as an agent hides nothing of the static root: agents' own paths win, as in Ploinky. */
+function resolveStatic(table: RoutingTable, surface: StaticSurface, rest: string): Resolution | undefined {
+  const [name, below] = splitFirst(rest);
+  const target = targetIn(table, surface, name);
+  if (target !== undefined) return { kind: 'static', surface, target, rest: below === '' ? '/' : below };
+  const root = surface.root === undefined ? undefined : targetIn(table, surface, surface.root);
+  return root === undefined ? undefined : { kind: 'static', surface, target: root, rest };
+}
+
+function targetIn(table: RoutingTable, surface: Surface, name: string): Target | undefined {
+  if (!surface.agents.includes(name)) return undefined;
+  return table.targets.get(`${surface.namespace}/${name}`);
+}
+
+/** `/a/b/c` → `a` and `/b/c`; `/a` → `a` and ``. */
+function splitFirst(rest: string): [string, string] {
+  const slash = rest.indexOf('/', 1);
+  return slash < 0 ? [rest.slice(1), ''] : [rest.slice(1, slash), rest.slice(slash)];
+}

@@ -1,0 +1,40 @@
+import type { Route } from '#api/route.ts';
+import type { Place, Surface } from './surface.ts';
+
+export type { Place } from './surface.ts';
+
+/** Everything that one Route wants to serve: each of its surfaces at each of its hosts and paths. */
+export function surfacesOf(route: Route, agents: readonly string[]): Surface[] {
+  const { spec } = route;
+  const namespace = route.metadata.namespace ?? '';
+  const base = { source: `${namespace}/${route.metadata.name}`, namespace, agents };
+  return placesOf(route).flatMap(({ host, path }) => {
+    const at = (below: string) => ({ ...base, place: { host, path: join(path, below) } });
+    const surfaces: Surface[] = [];
+    if (spec.mcp !== undefined) {
+      const { mode, naming, tools } = spec.mcp;
+      surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), mode, naming, tools });
+    }
+    if (spec.api !== undefined) surfaces.push({ kind: 'api', ...at(spec.api.path) });
+    if (spec.static !== undefined) {
+      const root = agents.find((name) => name === spec.static?.root);
+      surfaces.push({ kind: 'static', ...at(spec.static.path), root });
+    }
+    return surfaces;
+  });
+}
+
+function placesOf(route: Route): Place[] {
+  const hosts = route.spec.hosts.length === 0 ? ['*'] : route.spec.hosts.map((host) => host.toLowerCase());
+  return hosts.flatMap((host) => route.spec.paths.map((path) => ({ host, path })));
+}
+
+/** `/a` + `/b` → `/a/b`; "/" adds nothing. */
+export function join(prefix: string, below: string): string {
+  const joined = `${trim(prefix)}${trim(below)}`;
+  return joined === '' ? '/' : joined;
+}
+
+function trim(path: string): string {
+  return path.replace(/\/+$/, '');
+}

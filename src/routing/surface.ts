@@ -1,0 +1,45 @@
+import type { RouteSpec } from '#api/route.ts';
+
+/** Where something appears: a host pattern (exact, `*.` and a name, or `*` for any) and a path. */
+export interface Place {
+  readonly host: string;
+  /** Begins with "/", does not end with one except for "/" itself. */
+  readonly path: string;
+}
+
+export type ToolFilter = NonNullable<NonNullable<RouteSpec['mcp']>['tools']>;
+export type Naming = 'Conflict' | 'Always' | 'Never';
+
+interface SurfaceBase {
+  /** `defaults`, or `<namespace>/<name>` of the Route. */
+  readonly source: string;
+  readonly namespace: string;
+  readonly place: Place;
+  /** Names of the agents behind it, in order. */
+  readonly agents: readonly string[];
+}
+
+export interface McpSurface extends SurfaceBase {
+  readonly kind: 'mcp';
+  readonly mode: 'Aggregate' | 'Single';
+  readonly naming: Naming;
+  readonly tools: ToolFilter | undefined;
+}
+
+/** `<path>/<agent>/<rest>` → the agent's own HTTP server. */
+export interface ApiSurface extends SurfaceBase {
+  readonly kind: 'api';
+}
+
+/** `<path>/<agent>/<file>`, and files of `root` at the path itself. */
+export interface StaticSurface extends SurfaceBase {
+  readonly kind: 'static';
+  readonly root: string | undefined;
+}
+
+/** `<path>/<agent>/mcp` and `<path>/<agent>/task`: the per-agent endpoints of Ploinky. */
+export interface AgentsSurface extends SurfaceBase {
+  readonly kind: 'agents';
+}
+
+export type Surface = McpSurface | ApiSurface | StaticSurface | AgentsSurface;

@@ -1,0 +1,79 @@
+import type { Agent } from '#api/agent.ts';
+import { findCondition } from '#api/conditions.ts';
+import type { AgentIdentity } from '#wire/keys.ts';
+
+/** One agent-server that a call can be sent to. */
+export interface TargetEndpoint {
+  /** uid of the workload instance; tokens name it. */
+  readonly uid: string;
+  /** `unix:/path` or `host:port`. */
+  readonly address: string;
+  readonly terminating: boolean;
+}
+
+/** An Agent as the router sees it: who it is and where it answers. */
+export interface Target {
+  readonly identity: AgentIdentity;
+  readonly name: string;
+  readonly namespace: string;
+  /** Workloads that take calls, in order of uid. */
+  readonly ready: readonly TargetEndpoint[];
+  /** Every workload that exists, ready or not: tokens minted for them count as a caller's. */
+  readonly instances: readonly string[];
+  /** Changes whenever what the agent lists may have changed. Empty: not known yet. */
+  readonly listsDigest: string;
+  /** Why it takes no calls; undefined while it does. */
+  readonly unavailable: Unavailable | undefined;
+}
+
+export interface Unavailable {
+  /** A reason of the Agent's conditions, or `NotReady`. */
+  readonly reason: string;
+  readonly message: string;
+  /** False when waiting cannot help: somebody has to do something first. */
+  readonly passing: boolean;
+}
+
+/** Reasons that do not go away by themselves. */
+const lasting = new Set([
+  'Suspended',
+  'CrashLoop',
+  'DriverUnavailable',
+  'InstallFailed',
+  'Invalid',
+  'NotImplemented',
+  'DependencyMissing',
+  'DependencyCycle',
+  'CodeUnavailable',
+  'SecretMissing',
+]);
+
+export function targetOf(agent: Agent): Target {
+  const { name, namespace = '', uid = '' } = agent.metadata;
+  const endpoints = agent.status?.endpoints ?? [];
+  const ready = endpoints
+    .filter((endpoint) => endpoint.ready && !endpoint.terminating)
+    .map(({ uid: instance, address, terminating }) => ({ uid: instance, address, terminating }))
+    .sort((left, right) => (left.uid < right.uid ? -1 : 1));
+  return {
+    identity: { namespace, name, uid },
+    name,
+    namespace,
+    ready,
+    instances: endpoints.map((endpoint) => endpoint.uid),
+    listsDigest: agent.status?.toolsDigest ?? '',
+    unavailable: ready.length > 0 ? undefined : whyUnavailable(agent),
+  };
+}
+
+function whyUnavailable(agent: Agent): Unavailable {
+  const conditions = agent.status?.conditions;
+  const halted = findCondition(conditions, 'Halted');
+  const accepted = findCondition(conditions, 'Accepted');
+  const ready = findCondition(conditions, 'Ready');
+  const cause = halted?.status === 'True' ? halted : accepted?.status === 'False' ? accepted : ready;
+  if (cause === undefined || cause.status === undefined) {
+    return { reason: 'NotReady', message: 'the controller has not reported on it yet', passing: true };
+  }
+  return { reason: cause.reason, message: cause.message, passing: !lasting.has(cause.reason) };
+}
