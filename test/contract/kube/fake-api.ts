@@ -116,7 +116,11 @@ export class FakeApi {
 
   /** The next `times` requests of `verb` go wrong. Faults of one verb come in the order given. */
   fail(verb: Verb, fault: Fault, times = 1): void {
-    this.#faults.push({ matches: (record) => record.verb === verb, fault, left: times });
+    this.failWhen((record) => record.verb === verb, fault, times);
+  }
+
+  failWhen(matches: (record: RequestRecord) => boolean, fault: Fault, times = 1): void {
+    this.#faults.push({ matches, fault, left: times });
   }
 
   clearFaults(): void {
@@ -312,6 +316,7 @@ export class FakeApi {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     this.#watches.add(response);
     const send = (event: StoredEvent) => {
+      if (response.writableEnded || response.destroyed) return;
       if (at.namespace === undefined || event.object.metadata.namespace === at.namespace) {
         response.write(line({ type: event.type, object: event.object }));
       }
