@@ -16,6 +16,9 @@ export const managedByValue = 'ploinky';
  */
 export const restartAnnotation = 'ploinky.dev/restart';
 
+/** Annotation on a router's Lease: the digest of the routing table that it serves. */
+export const routerTableAnnotation = 'ploinky.dev/routing-table';
+
 /** Prefixes of labels and annotations that an author's podTemplate may not use. */
 export const reservedPrefixes = ['ploinky.dev/', 'app.kubernetes.io/'] as const;
 

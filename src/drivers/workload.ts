@@ -1,4 +1,5 @@
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
+import type { EgressRule } from '#api/egress.ts';
 
 /**
  * What the reconciler wants to exist for one Agent, in terms of no particular substrate.
@@ -50,13 +51,6 @@ export interface InstallStep {
   readonly timeoutSeconds: number;
   /** Same digest, same result: the cache key of what the step leaves behind. */
   readonly digest: string;
-}
-
-export interface EgressRule {
-  readonly host?: string;
-  readonly cidr?: string;
-  /** Default: 443. */
-  readonly ports?: readonly number[];
 }
 
 /** What a driver saw when it last looked. */

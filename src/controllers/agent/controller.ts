@@ -1,0 +1,234 @@
+import type { Agent } from '#api/agent.ts';
+import type { ConfigMap, ObjectMeta, Secret } from '#api/meta.ts';
+import { unimplementedFields } from '#api/unimplemented.ts';
+import type { Driver } from '#drivers/driver.ts';
+import type { Clock } from '#kit/clock.ts';
+import type { Log } from '#kit/log.ts';
+import type { Random } from '#kit/random.ts';
+import type { CacheEvent } from '#kube/cache.ts';
+import type { Client } from '#kube/client.ts';
+import { type Controller, createController } from '#kube/controller.ts';
+import type { Informer } from '#kube/informer.ts';
+import type { ObjectKey } from '#kube/key.ts';
+import type { Metrics } from '#kube/metrics.ts';
+import { settled } from '#kube/result.ts';
+import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
+import { openChanges } from '#wire/changes.ts';
+import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
+import { isTrue } from '../conditions.ts';
+import type { HostSettings } from './desired.ts';
+import type { AgentFacts, Refusal } from './facts.ts';
+import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
+import { createAgentReconciler, type Memory } from './reconcile.ts';
+import { createAgentReports } from './reports.ts';
+import { chooseRuntime, type KnownDriver } from './runtime.ts';
+
+/** Agents by what they depend on, so that a change of one finds the others. Index names of the Agent informer. */
+export const dependencyIndex = 'dependsOn';
+export const secretIndex = 'secret';
+export const configMapIndex = 'configMap';
+
+export const agentIndexes = {
+  [dependencyIndex]: (agent: Agent) =>
+    named(
+      agent,
+      agent.spec.dependsOn?.map(({ name }) => name),
+    ),
+  [secretIndex]: (agent: Agent) =>
+    named(
+      agent,
+      agent.spec.env?.map((entry) => entry.valueFrom?.secretKeyRef?.name),
+    ),
+  [configMapIndex]: (agent: Agent) =>
+    named(
+      agent,
+      agent.spec.env?.map((entry) => entry.valueFrom?.configMapKeyRef?.name),
+    ),
+};
+
+export interface AgentControllerOptions {
+  readonly client: Client;
+  readonly agents: Informer<Agent>;
+  readonly secrets: Informer<Secret>;
+  readonly configMaps: Informer<ConfigMap>;
+  readonly drivers: readonly Driver[];
+  readonly host: HostSettings;
+  /** Namespace of the master key's Secret. */
+  readonly homeNamespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+  /** Agents reconciled at the same time. Default 8. */
+  readonly concurrency?: number;
+  /** How long an answer of `driver.available()` is believed, in milliseconds. Default 30,000. */
+  readonly availabilityMs?: number;
+}
+
+/** Agents → workloads. Watches Agents, what they refer to, the drivers and the agent-servers' change streams. */
+export function createAgentController(options: AgentControllerOptions): Controller {
+  const { agents, clock, random, log } = options;
+  let reported: (key: ObjectKey) => void = () => undefined;
+  const reports = createAgentReports({
+    open: openChanges,
+    clock,
+    random,
+    log,
+    onChange: (id) => reported(id),
+  });
+  const uids = new Map<string, string>();
+  const reconciler = createAgentReconciler({
+    client: options.client,
+    drivers: options.drivers,
+    reports,
+    host: options.host,
+    observe: agents.observe,
+    gather: createGather(options, (uid) => reports.get(uid)),
+  });
+  const controller = createController({
+    name: 'agent',
+    concurrency: options.concurrency ?? 8,
+    clock,
+    random,
+    log,
+    ...(options.metrics && { metrics: options.metrics }),
+    sources: createSources(options, (enqueue) => {
+      reported = enqueue;
+    }),
+    async reconcile(key) {
+      const agent = agents.cache.get(key);
+      const uid = uids.get(`${key.namespace}/${key.name}`);
+      if (uid !== undefined && uid !== agent?.metadata.uid) reconciler.forget(uid);
+      if (agent === undefined) {
+        uids.delete(`${key.namespace}/${key.name}`);
+        return settled;
+      }
+      uids.set(`${key.namespace}/${key.name}`, agent.metadata.uid ?? '');
+      return reconciler.reconcile(agent);
+    },
+  });
+  return {
+    ...bind(controller),
+    async stop(stopOptions) {
+      reports.close();
+      await controller.stop(stopOptions);
+    },
+  };
+}
+
+function bind(controller: Controller): Controller {
+  return {
+    name: controller.name,
+    start: () => controller.start(),
+    enqueue: (key) => controller.enqueue(key),
+    stop: (stopOptions) => controller.stop(stopOptions),
+  };
+}
+
+function createSources(
+  options: AgentControllerOptions,
+  onEnqueue: (enqueue: (key: ObjectKey) => void) => void,
+): Parameters<typeof createController>[0]['sources'] {
+  const { agents, secrets, configMaps, drivers } = options;
+  return [
+    informerSource(agents, { when: exceptStatus }),
+    informerSource(agents, {
+      when: readinessChanged,
+      keys: (event) => filedUnder(agents, dependencyIndex, event),
+    }),
+    informerSource(secrets, { keys: (event) => agentsOfSecret(options, event) }),
+    informerSource(configMaps, { keys: (event) => filedUnder(agents, configMapIndex, event) }),
+    ...drivers.map((driver) => callbackSource((enqueue) => driver.watch(enqueue))),
+    callbackSource((enqueue) => {
+      onEnqueue(enqueue);
+      return () => onEnqueue(() => undefined);
+    }),
+  ];
+}
+
+/** A new master key concerns every Agent. */
+function agentsOfSecret(options: AgentControllerOptions, event: CacheEvent<Secret>): ObjectKey[] {
+  const { name, namespace } = event.object.metadata;
+  const isMaster = name === masterSecretName && namespace === options.homeNamespace;
+  if (isMaster) return options.agents.cache.list().map(keyOfMeta);
+  return filedUnder(options.agents, secretIndex, event);
+}
+
+function filedUnder(
+  agents: Informer<Agent>,
+  index: string,
+  { object }: CacheEvent<{ metadata: ObjectMeta }>,
+): ObjectKey[] {
+  const value = `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+  return agents.cache.byIndex(index, value).map(keyOfMeta);
+}
+
+function keyOfMeta({ metadata }: { metadata: ObjectMeta }): ObjectKey {
+  return { namespace: metadata.namespace ?? '', name: metadata.name };
+}
+
+function readinessChanged({ object, old, type }: CacheEvent<Agent>): boolean {
+  if (type !== 'updated') return true;
+  return isTrue(object.status?.conditions, 'Ready') !== isTrue(old?.status?.conditions, 'Ready');
+}
+
+function named(agent: Agent, names: readonly (string | undefined)[] | undefined): string[] {
+  const namespace = agent.metadata.namespace ?? '';
+  return (names ?? []).flatMap((name) => (name === undefined ? [] : [`${namespace}/${name}`]));
+}
+
+type Gather = (agent: Agent, memory: Memory) => Promise<AgentFacts>;
+
+function createGather(
+  options: AgentControllerOptions,
+  reportOf: (uid: string) => AgentFacts['report'],
+): Gather {
+  const references = referencesIn(options);
+  const known = createAvailabilities(options);
+  return async (agent, memory) => ({
+    agent,
+    refusals: refusalsOf(agent),
+    runtime: chooseRuntime(agent.spec.runtime.class, await known()),
+    environment: gatherEnvironment(agent, references),
+    dependencies: gatherDependencies(agent, references),
+    masterKeys: masterKeysIn(options),
+    history: memory.history,
+    observed: memory.observed,
+    report: reportOf(agent.metadata.uid ?? ''),
+    now: options.clock.now(),
+  });
+}
+
+function refusalsOf(agent: Agent): Refusal[] {
+  const fields = unimplementedFields('Agent', agent.spec);
+  return fields.map(({ path, message }) => ({ reason: 'NotImplemented', message: `${path} ${message}.` }));
+}
+
+function referencesIn({ agents, secrets, configMaps }: AgentControllerOptions): References {
+  return {
+    agent: (namespace, name) => agents.cache.get({ namespace, name }),
+    secret: (namespace, name) => secrets.cache.get({ namespace, name }),
+    configMap: (namespace, name) => configMaps.cache.get({ namespace, name }),
+  };
+}
+
+function masterKeysIn({ secrets, homeNamespace }: AgentControllerOptions): MasterKey[] {
+  const secret = secrets.cache.get({ namespace: homeNamespace, name: masterSecretName });
+  return secret === undefined ? [] : masterKeysFromSecret(secret);
+}
+
+/** Asks the drivers whether they can run here, and again when the answer has aged: somebody may have installed one. */
+function createAvailabilities(options: AgentControllerOptions): () => Promise<readonly KnownDriver[]> {
+  const maxAge = options.availabilityMs ?? 30_000;
+  let asked = Number.NEGATIVE_INFINITY;
+  let answer: Promise<readonly KnownDriver[]> = Promise.resolve([]);
+  return () => {
+    const now = options.clock.monotonic();
+    if (now - asked < maxAge) return answer;
+    asked = now;
+    answer = Promise.all(
+      options.drivers.map(async (driver) => ({ name: driver.name, availability: await driver.available() })),
+    );
+    return answer;
+  };
+}

@@ -1,0 +1,61 @@
+import type { Agent } from '#api/agent.ts';
+import type { AcceptedReason } from '#api/reasons.ts';
+import type { Availability } from '#drivers/driver.ts';
+import type { Observed, Workload } from '#drivers/workload.ts';
+import type { MasterKey } from '#wire/keys.ts';
+import type { RunHistory } from './history.ts';
+
+/** Everything a decision about one Agent may depend on, gathered before it. Plain data. */
+export interface AgentFacts {
+  readonly agent: Agent;
+  /** Fields that are set and that nothing implements here, and other problems of the spec that CEL cannot see. */
+  readonly refusals: readonly Refusal[];
+  readonly runtime: RuntimeChoice;
+  readonly environment: Environment;
+  readonly dependencies: DependencyFacts;
+  /** Current first; empty while the master Secret is not there yet. */
+  readonly masterKeys: readonly MasterKey[];
+  readonly history: RunHistory;
+  /** What the driver answered last; undefined before the first answer. */
+  readonly observed: Observed | undefined;
+  /** What the agent-server of the current instance said last. */
+  readonly report: AgentReport | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface Refusal {
+  readonly reason: AcceptedReason;
+  readonly message: string;
+}
+
+export type RuntimeChoice =
+  | { readonly ok: true; readonly class: Workload['runtime']['class']; readonly driver: string }
+  | { readonly ok: false; readonly unavailable: Availability & { ok: false } };
+
+/** `spec.env` with its references followed. */
+export interface Environment {
+  readonly values: Readonly<Record<string, string>>;
+  /** References that lead nowhere, as sentences. */
+  readonly missing: readonly string[];
+  /** Digest over what was referenced (names and resourceVersions, never values): part of the spec hash. */
+  readonly revision: string;
+}
+
+export interface DependencyFacts {
+  readonly missing: readonly string[];
+  readonly waiting: readonly string[];
+  /** Names on the cycle that the Agent is part of, in order; empty when there is none. */
+  readonly cycle: readonly string[];
+}
+
+/** One `state` line of an agent-server's change stream, with the instance that sent it. */
+export interface AgentReport {
+  readonly instance: string;
+  readonly version: string;
+  readonly ready: boolean;
+  readonly reason: string;
+  readonly message: string;
+  readonly toolCount: number;
+  readonly toolsDigest: string;
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent } from '#api/agent.ts';
+import type { ConfigMap, Secret } from '#api/meta.ts';
+import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
+import { makeAgent } from './testing.ts';
+
+const secret: Secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'keys', namespace: 'default', resourceVersion: '3' },
+  data: { api: Buffer.from('sk-1').toString('base64') },
+};
+const settings: ConfigMap = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'settings', namespace: 'default', resourceVersion: '4' },
+  data: { mode: 'fast' },
+};
+
+function referencesTo(agents: readonly Agent[] = [], secretNow: Secret = secret): References {
+  return {
+    agent: (_namespace, name) => agents.find((agent) => agent.metadata.name === name),
+    secret: (_namespace, name) => (name === 'keys' ? secretNow : undefined),
+    configMap: (_namespace, name) => (name === 'settings' ? settings : undefined),
+  };
+}
+
+const fromSecret = (name: string, key: string, optional?: boolean) => ({
+  name: 'KEY',
+  valueFrom: { secretKeyRef: { name, key, ...(optional === undefined ? {} : { optional }) } },
+});
+
+test('values come from the spec, from Secrets and from ConfigMaps', () => {
+  const env = [
+    { name: 'PLAIN', value: 'x' },
+    fromSecret('keys', 'api'),
+    { name: 'MODE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } },
+  ];
+  const found = gatherEnvironment(makeAgent({ env }), referencesTo());
+  assert.deepEqual(found.values, { PLAIN: 'x', KEY: 'sk-1', MODE: 'fast' });
+  assert.deepEqual(found.missing, []);
+});
+
+test('an absent Secret and an absent key are two different sentences, both with the field', () => {
+  const absent = gatherEnvironment(makeAgent({ env: [fromSecret('nope', 'api')] }), referencesTo());
+  assert.deepEqual(absent.missing, ['spec.env[0] (KEY): Secret "nope" does not exist.']);
+  const keyless = gatherEnvironment(makeAgent({ env: [fromSecret('keys', 'nope')] }), referencesTo());
+  assert.deepEqual(keyless.missing, ['spec.env[0] (KEY): Secret "keys" has no key "nope".']);
+});
+
+test('an optional reference may lead nowhere', () => {
+  const found = gatherEnvironment(makeAgent({ env: [fromSecret('nope', 'api', true)] }), referencesTo());
+  assert.deepEqual([found.values, found.missing], [{}, []]);
+});
+
+test('the revision follows the Secret and does not hold its value', () => {
+  const agent = makeAgent({ env: [fromSecret('keys', 'api')] });
+  const before = gatherEnvironment(agent, referencesTo()).revision;
+  const changed = { ...secret, metadata: { ...secret.metadata, resourceVersion: '9' } };
+  assert.notEqual(gatherEnvironment(agent, referencesTo([], changed)).revision, before);
+  assert.doesNotMatch(before, /sk-1/);
+});
+
+test('a dependency that only has to exist is not waited for', () => {
+  const agent = makeAgent({ dependsOn: [{ name: 'other', wait: 'None' }] });
+  assert.deepEqual(gatherDependencies(agent, referencesTo()).waiting, []);
+});
+
+test('a cycle over two others is found and shown from the Agent on', () => {
+  const chain = (name: string, next: string) => makeAgent({ dependsOn: [{ name: next }] }, { name });
+  const a = chain('a', 'b');
+  const found = gatherDependencies(a, referencesTo([a, chain('b', 'c'), chain('c', 'a')]));
+  assert.deepEqual(found.cycle, ['a', 'b', 'c', 'a']);
+});
+
+test('an Agent that only leads into a cycle is not on it', () => {
+  const chain = (name: string, next: string) => makeAgent({ dependsOn: [{ name: next }] }, { name });
+  const x = chain('x', 'b');
+  assert.deepEqual(gatherDependencies(x, referencesTo([chain('b', 'c'), chain('c', 'b')])).cycle, []);
+});

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import type { Agent } from '#api/agent.ts';
+import type { ConfigMap, Secret } from '#api/meta.ts';
+import { isTrue } from '../conditions.ts';
+import type { DependencyFacts, Environment } from './facts.ts';
+
+/** Reads of the caches that gathering needs; every lookup is by name in the Agent's namespace. */
+export interface References {
+  agent(namespace: string, name: string): Agent | undefined;
+  secret(namespace: string, name: string): Secret | undefined;
+  configMap(namespace: string, name: string): ConfigMap | undefined;
+}
+
+/** Follows the references of `spec.env`. Values stay in memory; the revision names only where they came from. */
+export function gatherEnvironment(agent: Agent, references: References): Environment {
+  const values: Record<string, string> = {};
+  const missing: string[] = [];
+  const revision = createHash('sha256');
+  for (const [index, entry] of (agent.spec.env ?? []).entries()) {
+    const found = follow(agent, entry, references);
+    if (found.value !== undefined) values[entry.name] = found.value;
+    else if (!found.optional) missing.push(`spec.env[${index}] (${entry.name}): ${found.problem}.`);
+    revision.update(`${entry.name}\n${found.origin}\n`);
+  }
+  return { values, missing, revision: revision.digest('hex').slice(0, 16) };
+}
+
+interface Found {
+  readonly value?: string;
+  readonly optional: boolean;
+  readonly problem: string;
+  readonly origin: string;
+}
+
+type EnvVar = NonNullable<Agent['spec']['env']>[number];
+
+function follow(agent: Agent, entry: EnvVar, references: References): Found {
+  const namespace = agent.metadata.namespace ?? 'default';
+  const secretRef = entry.valueFrom?.secretKeyRef;
+  if (secretRef !== undefined) {
+    const secret = references.secret(namespace, secretRef.name);
+    const encoded = secret?.data?.[secretRef.key];
+    const value = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
+    return foundIn('Secret', secretRef, secret?.metadata.resourceVersion, value);
+  }
+  const mapRef = entry.valueFrom?.configMapKeyRef;
+  if (mapRef !== undefined) {
+    const map = references.configMap(namespace, mapRef.name);
+    return foundIn('ConfigMap', mapRef, map?.metadata.resourceVersion, map?.data?.[mapRef.key]);
+  }
+  return { value: entry.value ?? '', optional: false, problem: '', origin: 'value' };
+}
+
+function foundIn(
+  kind: string,
+  ref: { name: string; key: string; optional?: boolean | undefined },
+  resourceVersion: string | undefined,
+  value: string | undefined,
+): Found {
+  const absent =
+    resourceVersion === undefined
+      ? `${kind} "${ref.name}" does not exist`
+      : `${kind} "${ref.name}" has no key "${ref.key}"`;
+  return {
+    ...(value === undefined ? {} : { value }),
+    optional: ref.optional ?? false,
+    problem: absent,
+    origin: `${kind}/${ref.name}/${ref.key}@${value === undefined ? '' : resourceVersion}`,
+  };
+}
+
+/** Which dependencies are absent, not Ready, or lead back to the Agent itself. */
+export function gatherDependencies(agent: Agent, references: References): DependencyFacts {
+  const namespace = agent.metadata.namespace ?? 'default';
+  const missing: string[] = [];
+  const waiting: string[] = [];
+  for (const { name, wait } of agent.spec.dependsOn ?? []) {
+    if (wait === 'None') continue;
+    const dependency = references.agent(namespace, name);
+    if (dependency === undefined) missing.push(name);
+    else if (!isTrue(dependency.status?.conditions, 'Ready')) waiting.push(name);
+  }
+  return { missing, waiting, cycle: findCycle(agent, references) };
+}
+
+/** The shortest way from the Agent back to itself over dependencies that are waited for; [] when there is none. */
+function findCycle(agent: Agent, references: References): string[] {
+  const start = agent.metadata.name;
+  const namespace = agent.metadata.namespace ?? 'default';
+  const queue: string[][] = [[start]];
+  const seen = new Set<string>();
+  for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+    const last = path.at(-1) ?? start;
+    const node = path.length === 1 ? agent : references.agent(namespace, last);
+    for (const next of node?.spec.dependsOn ?? []) {
+      if (next.wait === 'None') continue;
+      if (next.name === start) return [...path, start];
+      if (seen.has(next.name)) continue;
+      seen.add(next.name);
+      queue.push([...path, next.name]);
+    }
+  }
+  return [];
+}

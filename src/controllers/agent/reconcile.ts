@@ -1,0 +1,201 @@
+import { type Agent, type AgentStatus, agentResource } from '#api/agent.ts';
+import { hostWorkloadFinalizer } from '#api/finalizers.ts';
+import type { Driver } from '#drivers/driver.ts';
+import type { Observed, WorkloadId } from '#drivers/workload.ts';
+import type { Client } from '#kube/client.ts';
+import { again, type Result, settled } from '#kube/result.ts';
+import { deriveAgentKey } from '#wire/keys.ts';
+import { isTrue } from '../conditions.ts';
+import { decide, type Verdict } from './decide.ts';
+import { desired, type HostSettings, identityOf } from './desired.ts';
+import type { AgentFacts } from './facts.ts';
+import { forSpec, historyFromStatus, type RunHistory, recordEnd, recordReady } from './history.ts';
+import type { AgentReports } from './reports.ts';
+import { statusOf } from './status.ts';
+
+const fieldManager = 'ploinky-agent-controller';
+
+export interface AgentReconcilerOptions {
+  readonly client: Pick<Client, 'patch' | 'applyStatus'>;
+  /** Every driver that may hold a workload; `runtime.driver` of the facts names one of them. */
+  readonly drivers: readonly Driver[];
+  readonly reports: AgentReports;
+  readonly host: HostSettings;
+  /** Told what each write answered, so that the next reconcile does not read an older state. */
+  readonly observe: (agent: Agent) => void;
+  /** Gathers all facts that come from caches; reads, writes nothing. */
+  readonly gather: (agent: Agent, memory: Memory) => Promise<AgentFacts>;
+}
+
+/** What is remembered between two reconciles of one Agent; losing it costs a look at the driver, no more. */
+export interface Memory {
+  history: RunHistory;
+  observed: Observed | undefined;
+  /** Driver that made the workload; undefined until this process has asked one. */
+  driver: string | undefined;
+}
+
+export interface AgentReconciler {
+  reconcile(agent: Agent): Promise<Result>;
+  /** The Agent with this uid is gone from the API. */
+  forget(uid: string): void;
+}
+
+export function createAgentReconciler(options: AgentReconcilerOptions): AgentReconciler {
+  const memories = new Map<string, Memory>();
+  return {
+    async reconcile(agent) {
+      const memory = recall(memories, agent);
+      if (agent.metadata.deletionTimestamp !== undefined) return finalize(options, agent);
+      const facts = await options.gather(agent, memory);
+      const onHost = facts.runtime.ok && facts.runtime.class !== 'Pod';
+      if (onHost && !agent.metadata.finalizers?.includes(hostWorkloadFinalizer)) {
+        await setFinalizers(options, agent, [...(agent.metadata.finalizers ?? []), hostWorkloadFinalizer]);
+        return settled;
+      }
+      return settle(options, facts, memory);
+    },
+    forget(uid) {
+      memories.delete(uid);
+      options.reports.forget(uid);
+    },
+  };
+}
+
+function recall(memories: Map<string, Memory>, agent: Agent): Memory {
+  const uid = agent.metadata.uid ?? '';
+  const known = memories.get(uid);
+  if (known !== undefined) return known;
+  const halted = isTrue(agent.status?.conditions, 'Halted');
+  const fresh = {
+    history: historyFromStatus(agent.status?.restarts ?? 0, halted),
+    observed: undefined,
+    driver: undefined,
+  };
+  memories.set(uid, fresh);
+  return fresh;
+}
+
+/** decide → desired → driver → status. Nothing is written when nothing changed. */
+async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory: Memory): Promise<Result> {
+  const verdict = decide(facts);
+  const observed = await act(options, facts, verdict, memory);
+  const moved = observed?.phase !== memory.observed?.phase;
+  memory.observed = observed;
+  const report = options.reports.get(facts.agent.metadata.uid ?? '');
+  const ended = learn(memory, facts, observed);
+  const now = { ...facts, history: memory.history, observed, report };
+  const status = statusOf(now, verdict, observed);
+  memory.history = recordReady(memory.history, readyInstance(status), facts.now);
+  if (ended) return again(0);
+  await writeStatus(options, facts.agent, status);
+  if (moved && verdict.action !== 'run') return again(0);
+  return verdict.wait === undefined ? settled : again(verdict.wait);
+}
+
+/** The only effect: asks the driver for what the verdict says. */
+async function act(
+  options: AgentReconcilerOptions,
+  facts: AgentFacts,
+  verdict: Verdict,
+  memory: Memory,
+): Promise<Observed | undefined> {
+  const id = identityOf(facts.agent);
+  if (!facts.runtime.ok || facts.masterKeys.length === 0) return undefined;
+  const driver = driverNamed(options.drivers, facts.runtime.driver);
+  if (memory.driver !== driver.name) {
+    if (!(await removeElsewhere(options.drivers, driver, id))) return stopping;
+    memory.driver = driver.name;
+  }
+  if (verdict.action === 'stop' || verdict.action === 'refuse') {
+    options.reports.forget(id.uid);
+    const { done } = await driver.remove(id, { retain: true });
+    return done ? undefined : stopping;
+  }
+  const observed = await driver.ensure(desired(facts, options.host), { start: verdict.action === 'run' });
+  follow(options.reports, facts, observed);
+  return observed;
+}
+
+const stopping: Observed = { phase: 'Stopping', message: 'Ending.', instances: [], limitsEnforced: true };
+
+function driverNamed(drivers: readonly Driver[], name: string): Driver {
+  const driver = drivers.find((candidate) => candidate.name === name);
+  if (driver === undefined) throw new Error(`no driver is called ${name}`);
+  return driver;
+}
+
+/** A workload that another driver made, because `spec.runtime.class` was another, ends before this one begins. */
+async function removeElsewhere(drivers: readonly Driver[], chosen: Driver, id: WorkloadId): Promise<boolean> {
+  let gone = true;
+  for (const driver of drivers) {
+    if (driver === chosen) continue;
+    const held = (await driver.list()).some(({ uid }) => uid === id.uid);
+    if (held) gone = (await driver.remove(id, { retain: true })).done && gone;
+  }
+  return gone;
+}
+
+function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): void {
+  const agent = identityOf(facts.agent);
+  const live = observed.instances.find((instance) => instance.exit === undefined && !instance.terminating);
+  if (live === undefined || observed.phase !== 'Running') {
+    reports.forget(agent.uid);
+    return;
+  }
+  const keys = facts.masterKeys.map((key) => deriveAgentKey(key, agent));
+  reports.follow({ agent, instance: live.uid, address: live.address, keys });
+}
+
+/** Folds what was seen into the history. True when an end was counted, so that the decision has to be made again. */
+function learn(memory: Memory, facts: AgentFacts, observed: Observed | undefined): boolean {
+  const before = memory.history;
+  if (observed?.specHash !== undefined) memory.history = forSpec(memory.history, observed.specHash);
+  for (const { uid, exit } of observed?.instances ?? []) {
+    if (exit !== undefined) memory.history = recordEnd(memory.history, uid, exit.at || facts.now);
+  }
+  return memory.history.failures !== before.failures;
+}
+
+function readyInstance(status: AgentStatus): string | undefined {
+  return status.endpoints?.find((endpoint) => endpoint.ready)?.uid;
+}
+
+async function writeStatus(
+  options: AgentReconcilerOptions,
+  agent: Agent,
+  status: AgentStatus,
+): Promise<void> {
+  const written = await options.client.applyStatus<Agent>(agentResource, agent, status, { fieldManager });
+  if (written !== agent) options.observe(written);
+}
+
+/** Ends the sandbox, whichever driver made it, then lets the API forget the Agent. */
+async function finalize(options: AgentReconcilerOptions, agent: Agent): Promise<Result> {
+  if (!agent.metadata.finalizers?.includes(hostWorkloadFinalizer)) return settled;
+  options.reports.forget(agent.metadata.uid ?? '');
+  const retain = agent.spec.storage?.retain ?? false;
+  const ends = await Promise.all(
+    options.drivers.map((driver) => driver.remove(identityOf(agent), { retain })),
+  );
+  if (ends.some(({ done }) => !done)) return settled;
+  const left = agent.metadata.finalizers.filter((name) => name !== hostWorkloadFinalizer);
+  await setFinalizers(options, agent, left);
+  return settled;
+}
+
+async function setFinalizers(
+  { client, observe }: AgentReconcilerOptions,
+  agent: Agent,
+  finalizers: readonly string[],
+): Promise<void> {
+  const { namespace = 'default', name, resourceVersion } = agent.metadata;
+  const body = { metadata: { resourceVersion, finalizers } };
+  const patched = await client.patch<Agent>(
+    agentResource,
+    { namespace, name },
+    { type: 'merge', body },
+    { fieldManager },
+  );
+  if (finalizers.length > 0) observe(patched);
+}

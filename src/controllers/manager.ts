@@ -1,0 +1,83 @@
+import { type Agent, agentResource } from '#api/agent.ts';
+import type { Lease } from '#api/core-kinds.ts';
+import type { ConfigMap, KubeObject, Resource, Secret } from '#api/meta.ts';
+import { configMapResource, leaseResource, secretResource } from '#api/resources.ts';
+import { type Route, routeResource } from '#api/route.ts';
+import { type Task, taskResource } from '#api/task.ts';
+import type { Driver } from '#drivers/driver.ts';
+import type { Clock } from '#kit/clock.ts';
+import type { Log } from '#kit/log.ts';
+import type { Random } from '#kit/random.ts';
+import type { Client } from '#kube/client.ts';
+import type { IndexFunctions } from '#kube/indexes.ts';
+import { createInformer, type Informer } from '#kube/informer.ts';
+import type { Metrics } from '#kube/metrics.ts';
+import { agentIndexes, createAgentController } from './agent/controller.ts';
+import type { HostSettings } from './agent/desired.ts';
+import { removeOrphans } from './agent/orphans.ts';
+import { ensureMasterKey } from './master-key.ts';
+import { createRouteController } from './route/controller.ts';
+import { createTaskController } from './task/controller.ts';
+
+export interface ManagerOptions {
+  readonly client: Client;
+  readonly drivers: readonly Driver[];
+  readonly host: HostSettings;
+  /** Where the master key lives, and whose agents appear without a Route. */
+  readonly homeNamespace: string;
+  /** Namespace to watch. Default: all. */
+  readonly namespace?: string;
+  readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+}
+
+export interface Manager {
+  /** Waits for running reconciles, then lets go of the drivers. Workloads keep running. */
+  stop(): Promise<void>;
+}
+
+/** Starts every controller over one set of informers. Resolves when all caches have synced. */
+export async function startManager(options: ManagerOptions): Promise<Manager> {
+  await ensureMasterKey(options.client, options.homeNamespace, options.random);
+  const inform = informerFactory(options);
+  const agents = inform<Agent>(agentResource, agentIndexes);
+  const routes = inform<Route>(routeResource);
+  const tasks = inform<Task>(taskResource);
+  const secrets = inform<Secret>(secretResource);
+  const configMaps = inform<ConfigMap>(configMapResource);
+  const leases = inform<Lease>(leaseResource);
+  const { homeNamespace, hostClaims = {} } = options;
+  const controllers = [
+    createAgentController({ ...options, agents, secrets, configMaps }),
+    createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
+    createTaskController({ ...options, tasks }),
+  ];
+  await Promise.all(controllers.map((controller) => controller.start()));
+  await removeOrphans(options.drivers, agents.cache, options.log);
+  return {
+    async stop() {
+      await Promise.all(controllers.map((controller) => controller.stop()));
+      await Promise.all(
+        [agents, routes, tasks, secrets, configMaps, leases].map((informer) => informer.stop()),
+      );
+      await Promise.all(options.drivers.map((driver) => driver.close()));
+    },
+  };
+}
+
+function informerFactory({ client, clock, random, log, metrics, namespace }: ManagerOptions) {
+  return <T extends KubeObject>(resource: Resource, indexes: IndexFunctions<T> = {}): Informer<T> =>
+    createInformer<T>({
+      client,
+      resource,
+      clock,
+      random,
+      log,
+      indexes,
+      ...(metrics && { metrics }),
+      ...(namespace !== undefined && { namespace }),
+    });
+}

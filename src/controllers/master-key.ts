@@ -1,0 +1,31 @@
+import type { Secret } from '#api/meta.ts';
+import { secretResource } from '#api/resources.ts';
+import type { Random } from '#kit/random.ts';
+import type { Client } from '#kube/client.ts';
+import { isAlreadyExists } from '#kube/errors.ts';
+import { masterSecretName } from '#wire/keys.ts';
+
+/**
+ * Creates the master key when it is absent, and never touches one that is there: no template renders it, because
+ * a template would render a new one each time. Two controllers that race end with one key.
+ */
+export async function ensureMasterKey(
+  client: Pick<Client, 'find' | 'create'>,
+  namespace: string,
+  random: Random,
+): Promise<void> {
+  const key = { namespace, name: masterSecretName };
+  if ((await client.find<Secret>(secretResource, key)) !== undefined) return;
+  const secret: Secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: masterSecretName, namespace },
+    type: 'ploinky.dev/master-key',
+    data: { current: random.bytes(32).toString('base64') },
+  };
+  try {
+    await client.create(secretResource, secret, { fieldManager: 'ploinky-controller' });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}

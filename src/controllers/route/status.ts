@@ -1,0 +1,51 @@
+import { type ConditionUpdate, setCondition } from '#api/conditions.ts';
+import type { Condition } from '#api/meta.ts';
+import type { RouteReason } from '#api/reasons.ts';
+import type { Route, RouteStatus } from '#api/route.ts';
+import type { RouteVerdict, Verdict } from '#routing/table.ts';
+
+/** What the routers say they serve. */
+export interface RouterFacts {
+  /** Digest of the table as the controller computes it now. */
+  readonly wanted: string;
+  /** Digest that each live router published, by its Lease's name. */
+  readonly published: ReadonlyMap<string, string>;
+}
+
+/** Pure. The whole status of a Route, in the vocabulary of the Gateway API: Accepted, ResolvedRefs, Programmed. */
+export function routeStatus(
+  route: Route,
+  verdict: RouteVerdict,
+  routers: RouterFacts,
+  now: Date,
+): RouteStatus {
+  const { generation } = route.metadata;
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  const updates: ConditionUpdate[] = [
+    { type: 'Accepted', ...finding(verdict.accepted), ...observed },
+    { type: 'ResolvedRefs', ...finding(verdict.resolved), ...observed },
+    { type: 'Programmed', ...programmed(verdict, routers), ...observed },
+  ];
+  let conditions: readonly Condition[] = route.status?.conditions ?? [];
+  for (const update of updates) conditions = setCondition(conditions, update, now);
+  return { ...observed, conditions: [...conditions], agents: verdict.agents };
+}
+
+type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+function finding({ ok, reason, message }: Verdict): Finding {
+  return { status: ok ? 'True' : 'False', reason, message };
+}
+
+function programmed(verdict: RouteVerdict, { wanted, published }: RouterFacts): Finding {
+  const say = (status: 'True' | 'False', reason: RouteReason, message: string) => ({
+    status,
+    reason,
+    message,
+  });
+  if (!verdict.accepted.ok) return say('False', 'NotAccepted', 'The Route is not served.');
+  if (published.size === 0) return say('False', 'Pending', 'No router runs.');
+  const behind = [...published].filter(([, digest]) => digest !== wanted).map(([name]) => name);
+  if (behind.length === 0) return say('True', 'Programmed', 'Every router serves the Route as it is now.');
+  return say('False', 'Pending', `Not taken up yet by ${behind.sort().join(', ')}.`);
+}
