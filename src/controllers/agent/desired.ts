@@ -38,7 +38,7 @@ export function desired(facts: AgentFacts, host: HostSettings): Workload {
     code: codeOf(spec, host),
     install: installOf(spec, id, current),
     agentServer: agentServerOf(facts, id),
-    storage: { retain: spec.storage?.retain ?? false },
+    storage: { retain: spec.storage.retain },
     egress: runEgress(spec),
     egressToken: egressToken(current, id, 'run'),
   };

@@ -174,7 +174,7 @@ async function writeStatus(
 async function finalize(options: AgentReconcilerOptions, agent: Agent): Promise<Result> {
   if (!agent.metadata.finalizers?.includes(hostWorkloadFinalizer)) return settled;
   options.reports.forget(agent.metadata.uid ?? '');
-  const retain = agent.spec.storage?.retain ?? false;
+  const retain = agent.spec.storage.retain;
   const ends = await Promise.all(
     options.drivers.map((driver) => driver.remove(identityOf(agent), { retain })),
   );

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent, AgentStatus } from '#api/agent.ts';
+import { hostWorkloadFinalizer } from '#api/finalizers.ts';
+import type { Driver } from '#drivers/driver.ts';
+import type { Observed, Workload } from '#drivers/workload.ts';
+import { sameStatus } from '#kube/same-status.ts';
+import type { AgentFacts, AgentReport } from './facts.ts';
+import { type AgentReconcilerOptions, createAgentReconciler } from './reconcile.ts';
+import type { ReportTarget } from './reports.ts';
+import { makeAgent, makeFacts, makeInstance, makeObserved, makeReport, noon } from './testing.ts';
+
+/** One Agent in an API that counts writes, one driver that answers what the test says, one clock that stands. */
+function createStage(initial: Agent) {
+  const stage = {
+    agent: initial as Agent | undefined,
+    writes: [] as string[],
+    ensured: [] as { workload: Workload; start: boolean }[],
+    removed: [] as { retain: boolean }[],
+    followed: [] as ReportTarget[],
+    report: undefined as AgentReport | undefined,
+    answer: (workload: Workload): Observed => makeObserved({ specHash: workload.specHash }),
+    gone: true,
+    facts: {} as Partial<AgentFacts>,
+    now: noon,
+    ready() {
+      return stage.agent?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+    },
+    async reconcile() {
+      if (stage.agent === undefined) throw new Error('the Agent is gone');
+      return reconciler.reconcile(stage.agent);
+    },
+  };
+  const replace = (agent: Agent) => {
+    stage.agent = agent;
+  };
+  const driver: Driver = {
+    name: 'bwrap',
+    available: async () => ({ ok: true, detail: '' }),
+    async ensure(workload, { start }) {
+      stage.ensured.push({ workload, start });
+      return stage.answer(workload);
+    },
+    async remove(_id, { retain }) {
+      stage.removed.push({ retain });
+      return { done: stage.gone };
+    },
+    list: async () => [],
+    watch: () => () => undefined,
+    logs: async function* () {},
+    close: async () => undefined,
+  };
+  const client = {
+    async patch(_resource: unknown, _key: unknown, patch: { body: object }) {
+      stage.writes.push('finalizers');
+      const { metadata } = patch.body as { metadata: { finalizers: string[] } };
+      const agent = stage.agent ?? initial;
+      if (metadata.finalizers.length === 0) stage.agent = undefined;
+      return { ...agent, metadata: { ...agent.metadata, finalizers: metadata.finalizers } };
+    },
+    async applyStatus(_resource: unknown, current: Agent, status: AgentStatus) {
+      if (sameStatus(current.status, status)) return current;
+      stage.writes.push('status');
+      return { ...current, status };
+    },
+  } as unknown as AgentReconcilerOptions['client'];
+  const reconciler = createAgentReconciler({
+    client,
+    drivers: [driver],
+    reports: {
+      follow: (target) => stage.followed.push(target),
+      forget: () => undefined,
+      get: () => stage.report,
+      close: () => undefined,
+    },
+    host: { codeRoot: '/ws' },
+    observe: replace,
+    gather: async (agent, memory) =>
+      makeFacts({
+        agent,
+        history: memory.history,
+        observed: memory.observed,
+        report: stage.report,
+        now: stage.now,
+        ...stage.facts,
+      }),
+  });
+  return stage;
+}
+
+const held = () => makeAgent({}, { finalizers: [hostWorkloadFinalizer] });
+
+test('the finalizer is there before anything runs', async () => {
+  const stage = createStage(makeAgent());
+  await stage.reconcile();
+  assert.deepEqual(stage.agent?.metadata.finalizers, [hostWorkloadFinalizer]);
+  assert.equal(stage.ensured.length, 0);
+});
+
+test('the second reconcile of a Ready agent writes nothing', async () => {
+  const stage = createStage(held());
+  stage.report = makeReport();
+  await stage.reconcile();
+  assert.equal(stage.ready(), 'Ready');
+  const before = stage.writes.length;
+  stage.now += 3_600_000;
+  await stage.reconcile();
+  assert.equal(stage.writes.length, before);
+});
+
+for (const [state, facts] of Object.entries<Partial<AgentFacts>>({
+  refused: { refusals: [{ reason: 'NotImplemented', message: 'spec.budget' }] },
+  'held for a dependency': { dependencies: { missing: ['db'], waiting: [], cycle: [] } },
+  'without a driver': {
+    runtime: { ok: false, unavailable: { ok: false, reason: 'no.', remedy: 'install.' } },
+  },
+})) {
+  test(`the second reconcile of an agent that is ${state} writes nothing`, async () => {
+    const stage = createStage(held());
+    stage.facts = facts;
+    stage.answer = () => makeObserved({ phase: 'Absent', instances: [] });
+    await stage.reconcile();
+    await stage.reconcile();
+    const before = stage.writes.length;
+    stage.now += 60_000;
+    await stage.reconcile();
+    assert.equal(stage.writes.length, before);
+  });
+}
+
+test('a running sandbox is listened to with the keys of its agent', async () => {
+  const stage = createStage(held());
+  await stage.reconcile();
+  const [target] = stage.followed;
+  assert.deepEqual([target?.instance, target?.address, target?.keys.length], ['i1', 'unix:/run/demo', 1]);
+});
+
+test('the workload carries the key of its agent and not the master key', async () => {
+  const stage = createStage(held());
+  await stage.reconcile();
+  const text = JSON.stringify(stage.ensured[0]?.workload);
+  const master = Buffer.alloc(32, 7);
+  for (const encoding of ['hex', 'base64', 'base64url'] as const)
+    assert.ok(!text.includes(master.toString(encoding)));
+  assert.equal(stage.ensured[0]?.workload.agentServer.keys.length, 1);
+});
+
+test('a sandbox that ended is started again after the pause, and not before', async () => {
+  const stage = createStage(held());
+  const ended = makeInstance({ exit: { code: 1, signal: null, at: noon } });
+  stage.answer = ({ specHash }) =>
+    makeObserved({ phase: 'Failed', specHash, instances: [ended], message: 'exit code 1' });
+  assert.deepEqual(await stage.reconcile(), { kind: 'again', afterMs: 0 });
+  const waiting = await stage.reconcile();
+  assert.deepEqual(waiting, { kind: 'again', afterMs: 1_000 });
+  assert.equal(stage.ensured.at(-1)?.start, false);
+  assert.equal(stage.ready(), 'BackOff');
+  stage.now += 1_000;
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [makeInstance({ uid: 'i2' })] });
+  await stage.reconcile();
+  assert.equal(stage.ensured.at(-1)?.start, true);
+  assert.equal(stage.agent?.status?.restarts, 1);
+});
+
+test('six ends in a row halt the agent, and a new restart annotation resumes it', async () => {
+  const stage = createStage(held());
+  for (let round = 1; round <= 6; round += 1) {
+    const ended = makeInstance({ uid: `i${round}`, exit: { code: 1, signal: null, at: stage.now } });
+    stage.answer = ({ specHash }) => makeObserved({ phase: 'Failed', specHash, instances: [ended] });
+    await stage.reconcile();
+    stage.now += 60_000;
+  }
+  await stage.reconcile();
+  assert.equal(stage.ready(), 'CrashLoop');
+  assert.equal(stage.ensured.at(-1)?.start, false);
+  const agent = stage.agent ?? held();
+  stage.agent = { ...agent, metadata: { ...agent.metadata, annotations: { 'ploinky.dev/restart': 'now' } } };
+  stage.answer = ({ specHash }) => makeObserved({ phase: 'Absent', specHash, instances: [] });
+  await stage.reconcile();
+  await stage.reconcile();
+  assert.equal(stage.ensured.at(-1)?.start, true);
+});
+
+test('a suspended agent ends and keeps its workspace', async () => {
+  const stage = createStage(
+    makeAgent({ runtime: { suspend: true } }, { finalizers: [hostWorkloadFinalizer] }),
+  );
+  await stage.reconcile();
+  assert.deepEqual(stage.removed, [{ retain: true }]);
+  assert.equal(stage.ready(), 'Suspended');
+});
+
+test('a deleted Agent leaves the API only when its sandbox is gone', async () => {
+  const stage = createStage(
+    makeAgent(
+      { storage: { retain: false } },
+      { finalizers: [hostWorkloadFinalizer], deletionTimestamp: '2026-01-01T12:00:00Z' },
+    ),
+  );
+  stage.gone = false;
+  await stage.reconcile();
+  assert.ok(stage.agent !== undefined);
+  stage.gone = true;
+  await stage.reconcile();
+  assert.equal(stage.agent, undefined);
+  assert.deepEqual(stage.removed, [{ retain: false }, { retain: false }]);
+});
