@@ -1,0 +1,36 @@
+import { messageOf } from '#kit/errors.ts';
+import { ApiError, badRequest } from '../api-error.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Reads the body as UTF-8 text. Throws 413 as soon as it is over `limit` bytes. */
+export async function readBody(exchange: Exchange, limit: number): Promise<string> {
+  if (Number(exchange.header('content-length') || 0) > limit) throw tooLarge(limit);
+  const encoding = exchange.header('content-encoding');
+  if (encoding !== '' && encoding !== 'identity')
+    throw new ApiError(
+      'UnsupportedMediaType',
+      `Content-Encoding ${encoding} is not supported: send the body as it is`,
+    );
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of exchange.request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Parses JSON. Throws 400 that says where it breaks. An empty text is undefined. */
+export function parseJson(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`the body is not valid JSON: ${messageOf(error)}`);
+  }
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${limit}`);
+}

@@ -1,0 +1,29 @@
+import { isObject } from '#kit/json.ts';
+import { cloneJson, setOwn } from '../object.ts';
+import type { Schema } from './schema.ts';
+
+/**
+ * Fills in schema defaults in place, from the outside in, so that a default's own members get theirs.
+ * A null where the schema is not nullable and has a default counts as absent.
+ */
+export function applyDefaults(schema: Schema, value: unknown): void {
+  if (Array.isArray(value)) {
+    const items = schema.items;
+    if (items !== undefined) for (const item of value) applyDefaults(items, item);
+  } else if (isObject(value)) {
+    defaultMembers(schema, value);
+  }
+}
+
+function defaultMembers(schema: Schema, value: Record<string, unknown>): void {
+  for (const [key, member] of Object.entries(schema.properties ?? {})) {
+    const missing = value[key] === undefined || (value[key] === null && member.nullable !== true);
+    if (missing && member.default !== undefined) setOwn(value, key, cloneJson(member.default));
+  }
+  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  for (const key of Object.keys(value)) {
+    const properties = schema.properties;
+    const member = properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : rest;
+    if (member !== undefined) applyDefaults(member, value[key]);
+  }
+}

@@ -1,0 +1,114 @@
+import { ApiError, alreadyExists, badRequest, forbidden, notFound } from '../api-error.ts';
+import { trackUpdate } from '../apply/field-manager.ts';
+import type { Engine } from '../engine.ts';
+import { namespaceKind, phaseOf } from '../kinds/namespace.ts';
+import { type ApiObject, formatTime, type ManagedFieldsEntry } from '../object.ts';
+import type { Transaction } from '../store/store.ts';
+import { decodeObject, validateObject } from './decode.ts';
+import { keyOf, type Target, type WriteOptions } from './target.ts';
+import { viewIn, viewOut } from './view.ts';
+
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixLength = 5;
+const maxPrefix = 63 - suffixLength;
+
+/** POST: stores a new object and returns it. */
+export function createObject(
+  engine: Engine,
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
+): Promise<ApiObject> {
+  const object = decodeObject(target.kind, body, options);
+  return engine.store.transact((transaction) => insert(engine, transaction, target, object, options));
+}
+
+/** Stores a decoded object that does not exist yet; within a transaction. `applied`: its field owners, after an apply. */
+export function insert(
+  engine: Engine,
+  transaction: Transaction,
+  target: Target,
+  object: ApiObject,
+  options: WriteOptions,
+  applied?: ManagedFieldsEntry[],
+): ApiObject {
+  const { kind } = target;
+  prepareMetadata(engine, target, object);
+  const stored = viewIn(kind, object);
+  if (kind.status && kind.custom) delete stored['status'];
+  kind.strategy.prepare?.(stored, undefined);
+  checkNamespace(transaction, target, stored);
+  stored.metadata.managedFields =
+    applied ?? trackUpdate(kind, undefined, stored, writerOf(engine, target, options));
+  if (stored.metadata.managedFields.length === 0) delete stored.metadata.managedFields;
+  validateObject(kind, stored, undefined);
+  const key = keyOf(target, stored.metadata.name ?? '');
+  if (transaction.get(kind.storage, key) !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '');
+  if (!options.dryRun) transaction.put(kind.storage, key, stored);
+  return viewOut(kind, stored);
+}
+
+/** Who writes, for managedFields. */
+export function writerOf(engine: Engine, target: Target, options: WriteOptions) {
+  return {
+    manager: options.fieldManager,
+    subresource: target.subresource ?? '',
+    time: formatTime(engine.clock.now()),
+  };
+}
+
+function prepareMetadata(engine: Engine, target: Target, object: ApiObject): void {
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  checkPlace(target, object);
+  if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, maxPrefix) + suffix(engine);
+  if (target.kind.namespaced) meta.namespace = target.namespace ?? '';
+  else delete meta.namespace;
+  delete meta.resourceVersion;
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
+  delete meta.generation;
+  meta.uid = engine.random.uuid();
+  meta.creationTimestamp = formatTime(engine.clock.now());
+  if (target.kind.strategy.generation) meta.generation = 1;
+}
+
+/** The body must not name another place than the URL does. */
+export function checkPlace(target: Target, object: ApiObject): void {
+  const { namespace, name } = object.metadata;
+  if (target.kind.namespaced && namespace && namespace !== target.namespace)
+    throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`);
+  if (target.name !== undefined && name && name !== target.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
+}
+
+function suffix(engine: Engine): string {
+  let text = '';
+  while (text.length < suffixLength) {
+    const byte = engine.random.bytes(1)[0] ?? 0;
+    if (byte < suffixAlphabet.length * 9) text += suffixAlphabet[byte % suffixAlphabet.length];
+  }
+  return text;
+}
+
+function checkNamespace(transaction: Transaction, target: Target, object: ApiObject): void {
+  const { kind, namespace } = target;
+  if (!kind.namespaced) return;
+  if (namespace === undefined || namespace === '')
+    throw new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  const found = transaction.get(namespaceKind.storage, namespace);
+  if (found === undefined) throw notFound(namespaceKind, namespace);
+  if (phaseOf(found.object) !== 'Terminating') return;
+  throw forbidden(
+    kind,
+    object.metadata.name ?? '',
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: 'NamespaceTerminating',
+        message: `namespace ${namespace} is being terminated`,
+        field: 'metadata.namespace',
+      },
+    ],
+  );
+}

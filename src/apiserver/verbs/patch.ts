@@ -1,0 +1,141 @@
+import { isObject } from '#kit/json.ts';
+import { ApiError, badRequest, notFound } from '../api-error.ts';
+import { applyConfiguration, trackUpdate } from '../apply/field-manager.ts';
+import type { Engine } from '../engine.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { type ApiObject, cloneJson } from '../object.ts';
+import { jsonPatch } from '../patch/json-patch.ts';
+import { mergePatch } from '../patch/merge-patch.ts';
+import { strategicMerge } from '../patch/strategic-merge.ts';
+import type { Transaction } from '../store/store.ts';
+import { checkPlace, insert, writerOf } from './create.ts';
+import { decodeObject } from './decode.ts';
+import { keyOf, type NamedTarget, type WriteOptions } from './target.ts';
+import { checkVersion, replace, type Written } from './update.ts';
+import { viewIn, viewOut } from './view.ts';
+
+export const patchTypes = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+/** The patch types a kind takes, in the order the API server lists them. */
+export function supportedPatchTypes(kind: Kind): string[] {
+  return kind.strategy.strategicMerge
+    ? [patchTypes.json, patchTypes.merge, patchTypes.strategic, patchTypes.apply]
+    : [patchTypes.json, patchTypes.merge, patchTypes.apply];
+}
+
+/** PATCH of an object or of its status. `type` is the media type, one of `supportedPatchTypes`. */
+export function patchObject(
+  engine: Engine,
+  target: NamedTarget,
+  type: string,
+  patch: unknown,
+  options: WriteOptions,
+): Promise<Written> {
+  if (type === patchTypes.apply) return applyObject(engine, target, patch, options);
+  return engine.store.transact((transaction) => {
+    const { kind } = target;
+    const current = transaction.get(kind.storage, keyOf(target, target.name));
+    if (current === undefined) throw notFound(kind, target.name);
+    const patched = patchedCopy(kind, type, viewOut(kind, current.object), patch);
+    const object = decodeObject(kind, patched, options);
+    checkPlace(target, object);
+    const next = viewIn(kind, object);
+    next.metadata.resourceVersion ??= String(current.version);
+    checkVersion(kind, next, current);
+    const managed = (candidate: ApiObject) =>
+      trackUpdate(kind, current.object, candidate, writerOf(engine, target, options));
+    return { object: replace(transaction, target, current, next, managed, options.dryRun), created: false };
+  });
+}
+
+function patchedCopy(kind: Kind, type: string, object: ApiObject, patch: unknown): unknown {
+  if (type === patchTypes.json) return jsonPatch(object, patch);
+  if (!isObject(patch)) throw badRequest('a merge patch is a JSON object');
+  if (type === patchTypes.merge) return mergePatch(object, patch);
+  return strategicMerge(kind.schema, object, patch);
+}
+
+/** Server-side apply: creates the object or merges the configuration into it, and notes who owns what. */
+function applyObject(
+  engine: Engine,
+  target: NamedTarget,
+  configuration: unknown,
+  options: WriteOptions,
+): Promise<Written> {
+  if (options.fieldManager === '')
+    throw new ApiError(
+      'Invalid',
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      {
+        group: 'meta.k8s.io',
+        kind: 'PatchOptions',
+        causes: [
+          {
+            reason: 'FieldValueRequired',
+            message: 'Required value: is required for apply patch',
+            field: 'fieldManager',
+          },
+        ],
+      },
+    );
+  const config = decodeConfiguration(target, configuration, options);
+  return engine.store.transact((transaction) => applyInside(engine, transaction, target, config, options));
+}
+
+/** Unlike other bodies, a configuration is not defaulted: what it does not say, it does not own. */
+function decodeConfiguration(target: NamedTarget, configuration: unknown, options: WriteOptions): ApiObject {
+  const config = decodeObject(target.kind, configuration, options, { defaults: false });
+  if ((config.metadata.managedFields ?? []).length > 0)
+    throw badRequest('metadata.managedFields must be nil');
+  checkPlace(target, config);
+  config.metadata.name ??= target.name;
+  if (target.kind.namespaced) config.metadata.namespace ??= target.namespace ?? '';
+  return config;
+}
+
+function applyInside(
+  engine: Engine,
+  transaction: Transaction,
+  target: NamedTarget,
+  config: ApiObject,
+  options: WriteOptions,
+): Written {
+  const { kind } = target;
+  const current = transaction.get(kind.storage, keyOf(target, target.name));
+  const writer = writerOf(engine, target, options);
+  if (current === undefined) {
+    if (target.subresource !== undefined) throw notFound(kind, target.name);
+    if (config.metadata.uid)
+      throw new ApiError(
+        'Conflict',
+        `Operation cannot be fulfilled on ${kind.plural} "${target.name}": uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
+      );
+    const merged = applyConfiguration(kind, undefined, viewIn(kind, config), writer, options.force);
+    const fields = merged.metadata.managedFields ?? [];
+    const decoded = decodeObject(kind, viewOut(kind, merged), { ...options, fieldValidation: 'Ignore' });
+    return { object: insert(engine, transaction, target, decoded, options, fields), created: true };
+  }
+  const stored = viewIn(kind, config);
+  if (stored.metadata.resourceVersion || stored.metadata.uid)
+    checkVersion(
+      kind,
+      { ...stored, metadata: { resourceVersion: String(current.version), ...stored.metadata } },
+      current,
+    );
+  const merged = applyConfiguration(kind, current.object, stored, writer, options.force);
+  const fields = merged.metadata.managedFields ?? [];
+  const next = viewIn(
+    kind,
+    decodeObject(kind, viewOut(kind, cloneJson(merged)), { ...options, fieldValidation: 'Ignore' }),
+  );
+  next.metadata.managedFields = fields;
+  return {
+    object: replace(transaction, target, current, next, () => fields, options.dryRun),
+    created: false,
+  };
+}
