@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { silentLog } from '#kit/log.ts';
+import { systemRandom } from '#kit/random.ts';
+import { createFakeClock } from '#test/fixtures/fake-clock.ts';
+import type { AgentServerChange, ChangesOptions } from '#wire/changes.ts';
+import { createAgentReports } from './reports.ts';
+
+const agent = { namespace: 'default', name: 'demo', uid: 'u1' };
+const keys = [{ kid: 'k0', secret: Buffer.alloc(32, 1) }];
+const state = (ready: boolean): AgentServerChange => ({
+  type: 'state',
+  ready,
+  reason: ready ? 'Ready' : 'UpstreamNotReady',
+  message: '',
+  toolCount: 1,
+  toolsDigest: 'd',
+  lists: { tools: '', resources: '', prompts: '' },
+});
+
+/** Streams that the test feeds by hand; `refuse` makes the next opens fail. */
+function createStreams() {
+  const streams = {
+    refuse: false,
+    opened: [] as { options: ChangesOptions; push: (change: AgentServerChange) => void; cut: () => void }[],
+    open(options: ChangesOptions): AsyncIterable<AgentServerChange> {
+      if (streams.refuse) throw new Error('connection refused');
+      const queue: AgentServerChange[] = [];
+      let wake = Promise.withResolvers<void>();
+      let ended = false;
+      const ring = () => {
+        wake.resolve();
+        wake = Promise.withResolvers();
+      };
+      options.signal.addEventListener('abort', ring);
+      streams.opened.push({
+        options,
+        push: (change) => {
+          queue.push(change);
+          ring();
+        },
+        cut: () => {
+          ended = true;
+          ring();
+        },
+      });
+      return (async function* () {
+        while (!options.signal.aborted) {
+          for (let next = queue.shift(); next !== undefined; next = queue.shift()) yield next;
+          if (ended) throw new Error('the stream ended');
+          await wake.promise;
+        }
+      })();
+    },
+  };
+  return streams;
+}
+
+function createStage() {
+  const streams = createStreams();
+  const clock = createFakeClock();
+  const changes: string[] = [];
+  const reports = createAgentReports({
+    open: streams.open,
+    clock,
+    random: systemRandom,
+    log: silentLog,
+    onChange: ({ uid }) => changes.push(uid),
+  });
+  const target = { agent, instance: 'i1', address: 'unix:/a', keys };
+  return { streams, clock, changes, reports, target };
+}
+
+test('what the agent-server says is kept and announced', async () => {
+  const { streams, changes, reports, target } = createStage();
+  reports.follow(target);
+  streams.opened[0]?.push({ type: 'hello', version: '0.1.0', instance: 'i1' });
+  streams.opened[0]?.push(state(true));
+  await setImmediate();
+  assert.deepEqual(
+    [reports.get('u1')?.ready, reports.get('u1')?.version, reports.get('u1')?.instance, changes],
+    [true, '0.1.0', 'i1', ['u1']],
+  );
+  reports.close();
+});
+
+test('following the same instance twice opens one stream', () => {
+  const { streams, reports, target } = createStage();
+  reports.follow(target);
+  reports.follow({ ...target });
+  assert.equal(streams.opened.length, 1);
+  reports.close();
+});
+
+test('a cut stream is opened again and nobody is told while that works', async () => {
+  const { streams, clock, changes, reports, target } = createStage();
+  reports.follow(target);
+  streams.opened[0]?.push(state(true));
+  await setImmediate();
+  streams.opened[0]?.cut();
+  await clock.advance(200);
+  assert.equal(streams.opened.length, 2);
+  assert.deepEqual([reports.get('u1')?.ready, changes.length], [true, 1]);
+  reports.close();
+});
+
+test('an agent-server that cannot be reached again is reported as Unreachable, once', async () => {
+  const { streams, clock, changes, reports, target } = createStage();
+  reports.follow(target);
+  streams.opened[0]?.push(state(true));
+  await setImmediate();
+  streams.refuse = true;
+  streams.opened[0]?.cut();
+  await clock.advance(60_000);
+  assert.deepEqual([reports.get('u1')?.reason, changes.length], ['Unreachable', 2]);
+  reports.close();
+});
+
+test('another instance replaces the stream and forgets the old report', async () => {
+  const { streams, reports, target } = createStage();
+  reports.follow(target);
+  streams.opened[0]?.push(state(true));
+  await setImmediate();
+  reports.follow({ ...target, instance: 'i2' });
+  assert.equal(streams.opened[0]?.options.signal.aborted, true);
+  assert.equal(reports.get('u1'), undefined);
+  reports.close();
+});
