@@ -1,0 +1,24 @@
+import { TerminalError } from '#kit/errors.ts';
+
+/** What a driver refuses for good; trying the same workload again cannot help. */
+export const driverErrors = {
+  /** A mount would lie below a path that the agent can write. */
+  UnsafeMount: 'Give the agent a code folder that does not contain its own writable folders.',
+  /** The code folder is missing, outside the workspace, or a private part of it. */
+  CodeFolder: 'Point spec.code.path at a folder inside the workspace, outside .ploinky.',
+  /** The folder is there but the sandbox's user cannot read it. */
+  CodeUnreadable: 'Make the folder readable to others: chmod -R o+rX FOLDER.',
+  /** A file name of spec.code.inline is not a plain relative path. */
+  InlineName: 'Use relative file names without "..", for example lib/tool.mjs.',
+  /** A program that the driver itself needs is missing. */
+  DriverUnavailable: 'Install the missing program; `ploinky doctor` names it.',
+} as const;
+
+export type DriverErrorCode = keyof typeof driverErrors;
+
+export function driverError(code: DriverErrorCode, message: string, cause?: unknown): TerminalError {
+  return new TerminalError(code, message, {
+    remedy: driverErrors[code],
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

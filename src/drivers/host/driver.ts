@@ -1,0 +1,254 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { codeOf, messageOf } from '#kit/errors.ts';
+import type { Availability, Driver, LogOptions } from '../driver.ts';
+import type { Observed, Workload, WorkloadId } from '../workload.ts';
+import { findNoted, findRecords, noteWorkload } from './adopt.ts';
+import { Installs } from './installs.ts';
+import { launchAgent } from './launch-run.ts';
+import { readLog, tailOf } from './log-reader.ts';
+import { observe } from './observe.ts';
+import { type HostDriverOptions, hostDefaults } from './options.ts';
+import { runPlaces, workloadKey } from './places.ts';
+import { isAlive } from './record.ts';
+import { buryRun, Run } from './run.ts';
+import type { WorkloadRecord } from './shim/record-file.ts';
+import { newSlot, type Slot, type StartAttempt } from './slot.ts';
+
+/** How long `remove` waits for files to go before it says `done: false`. */
+const removeWaitMs = 500;
+/** Lines of the log that go into the message of a workload that ended. */
+const tailLines = 20;
+
+/**
+ * The driver of this host's sandboxes, whichever way they are made. It holds one connection per shim and no
+ * state of its own that a restart would lose: shims and their records are found again.
+ */
+export function createHostDriver(options: HostDriverOptions): Driver {
+  return new HostDriver(options);
+}
+
+class HostDriver implements Driver {
+  readonly name: Driver['name'];
+  readonly #options: HostDriverOptions;
+  readonly #slots = new Map<string, Slot>();
+  readonly #listeners = new Set<(id: WorkloadId) => void>();
+  readonly #installs: Installs;
+  readonly #adopted: Promise<void>;
+  #availability: Promise<Availability> | undefined;
+
+  constructor(options: HostDriverOptions) {
+    this.name = options.sandbox.name;
+    this.#options = options;
+    this.#installs = new Installs(options);
+    this.#adopted = this.#adopt().catch((error: unknown) => {
+      options.log.error('could not look for running sandboxes', { error });
+    });
+  }
+
+  /** Asks again after a refusal: what was missing may have been installed. */
+  async available(): Promise<Availability> {
+    this.#availability ??= this.#options.sandbox.available();
+    const availability = await this.#availability;
+    if (!availability.ok) this.#availability = undefined;
+    return availability;
+  }
+
+  async ensure(workload: Workload, { start }: { readonly start: boolean }): Promise<Observed> {
+    await this.#adopted;
+    const slot = this.#slotOf(workload.id);
+    if (slot.removal === undefined) this.#converge(slot, workload, start);
+    return observe(slot);
+  }
+
+  async remove(
+    id: WorkloadId,
+    { retain }: { readonly retain: boolean },
+  ): Promise<{ readonly done: boolean }> {
+    await this.#adopted;
+    const slot = this.#slotOf(id);
+    if (slot.start !== undefined) {
+      slot.start.isCancelled = true;
+      this.#abandonInstall(slot, slot.start);
+    }
+    if (slot.run !== undefined && !slot.run.isOver) {
+      slot.run.stop(this.#graceMs);
+      return { done: false };
+    }
+    if (slot.start !== undefined) return { done: false };
+    slot.removal ??= this.#removeFiles(slot, retain);
+    await Promise.race([slot.removal, this.#options.clock.sleep(removeWaitMs)]);
+    return { done: slot.isRemoved };
+  }
+
+  async list(): Promise<readonly WorkloadId[]> {
+    await this.#adopted;
+    const ids = new Map<string, WorkloadId>();
+    for (const id of await findNoted(this.#options.places)) ids.set(workloadKey(id), id);
+    for (const slot of this.#slots.values()) {
+      if (slot.run !== undefined || slot.start !== undefined) ids.set(slot.at.key, slot.id);
+    }
+    return [...ids.values()];
+  }
+
+  watch(onChange: (id: WorkloadId) => void): () => void {
+    this.#listeners.add(onChange);
+    return () => this.#listeners.delete(onChange);
+  }
+
+  logs(id: WorkloadId, { tail = 200, follow = false, signal }: LogOptions): AsyncIterable<string> {
+    return readLog(this.#options.places.log(id), { tail, follow, signal });
+  }
+
+  async close(): Promise<void> {
+    await this.#adopted;
+    this.#listeners.clear();
+    this.#installs.close();
+    for (const slot of this.#slots.values()) slot.run?.detach();
+  }
+
+  get #graceMs(): number {
+    return this.#options.graceMs ?? hostDefaults.graceMs;
+  }
+
+  #slotOf(id: WorkloadId): Slot {
+    const key = workloadKey(id);
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    const slot = newSlot(id, runPlaces(this.#options.places, key));
+    this.#slots.set(key, slot);
+    return slot;
+  }
+
+  #tell(slot: Slot): void {
+    for (const listener of this.#listeners) listener(slot.id);
+  }
+
+  /** Takes the one next step towards `workload`, if there is one to take now. */
+  #converge(slot: Slot, workload: Workload, start: boolean): void {
+    const { run } = slot;
+    if (run !== undefined && !run.isOver) {
+      if (run.record.specHash !== workload.specHash) run.stop(this.#graceMs);
+      return;
+    }
+    if (slot.start !== undefined) {
+      if (slot.start.workload.specHash === workload.specHash) return;
+      slot.start.isCancelled = true;
+      this.#abandonInstall(slot, slot.start);
+      return;
+    }
+    if (!slot.isEndTold && this.#hasEnd(slot)) {
+      slot.isEndTold = true;
+      return;
+    }
+    if (start) this.#begin(slot, workload);
+  }
+
+  /** An end that was not the driver's own doing has to be told before the workload is started again. */
+  #hasEnd(slot: Slot): boolean {
+    return slot.failure !== undefined || (slot.run !== undefined && !slot.run.isStopAsked);
+  }
+
+  #begin(slot: Slot, workload: Workload): void {
+    const attempt: StartAttempt = {
+      workload,
+      phase: workload.install === undefined ? 'Starting' : 'Installing',
+      isCancelled: false,
+    };
+    slot.start = attempt;
+    slot.failure = undefined;
+    slot.isEndTold = false;
+    void this.#start(slot, attempt)
+      .catch((error: unknown) => this.#noteFailure(slot, attempt, error))
+      .finally(() => {
+        slot.start = undefined;
+        this.#tell(slot);
+      });
+  }
+
+  async #start(slot: Slot, attempt: StartAttempt): Promise<void> {
+    const { workload } = attempt;
+    await this.#prepare(slot, workload);
+    if (workload.install !== undefined) await this.#installs.ensure(workload, workload.install);
+    if (attempt.isCancelled) return;
+    if (attempt.phase === 'Installing') {
+      attempt.phase = 'Starting';
+      this.#tell(slot);
+    }
+    const record = await launchAgent(workload, slot.at, this.#options);
+    slot.run = this.#newRun(slot, record);
+    await slot.run.follow();
+    if (attempt.isCancelled) slot.run.stop(this.#graceMs);
+  }
+
+  async #prepare(slot: Slot, { id }: Workload): Promise<void> {
+    for (const folder of [this.#options.places.workloads, this.#options.places.files, slot.at.files]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    }
+    await noteWorkload(slot.at.files, id);
+  }
+
+  #noteFailure(slot: Slot, attempt: StartAttempt, error: unknown): void {
+    if (attempt.isCancelled) return;
+    slot.run = undefined;
+    const code = codeOf(error);
+    const reason = code === 'InstallFailed' ? { reason: code } : {};
+    slot.failure = { specHash: attempt.workload.specHash, ...reason, message: messageOf(error) };
+    this.#options.log.warn('a workload could not be started', { workload: slot.id, error });
+  }
+
+  /** Ends an install that only this workload waited for. */
+  #abandonInstall(slot: Slot, { workload, phase }: StartAttempt): void {
+    if (phase !== 'Installing' || workload.install === undefined) return;
+    const { digest } = workload.install;
+    const isShared = [...this.#slots.values()].some(
+      (other) => other !== slot && other.start?.workload.install?.digest === digest,
+    );
+    if (!isShared) this.#installs.abandon(digest);
+  }
+
+  #newRun(slot: Slot, record: WorkloadRecord): Run {
+    return new Run(record, slot.at.record, this.#options.clock, (run) => {
+      if (!run.isOver) this.#tell(slot);
+      else void this.#noteEnd(slot);
+    });
+  }
+
+  async #noteEnd(slot: Slot): Promise<void> {
+    slot.isEndTold = false;
+    slot.tail = await tailOf(this.#options.places.log(slot.id), tailLines).catch(() => '');
+    this.#tell(slot);
+  }
+
+  async #removeFiles(slot: Slot, retain: boolean): Promise<void> {
+    const { places } = this.#options;
+    const gone = [slot.at.folder, slot.at.files];
+    if (!retain) gone.push(places.workspace(slot.id));
+    for (const folder of gone) await rm(folder, { recursive: true, force: true });
+    const log = places.log(slot.id);
+    const older = Array.from(
+      { length: this.#options.logKeep ?? hostDefaults.logKeep },
+      (_, i) => `${log}.${i + 1}`,
+    );
+    if (!retain) for (const path of [log, ...older]) await rm(path, { force: true });
+    slot.isRemoved = true;
+    this.#slots.delete(slot.at.key);
+    this.#tell(slot);
+  }
+
+  /** Finds the shims of an earlier controller, connects to those that run and clears after those that were killed. */
+  async #adopt(): Promise<void> {
+    const { places, clock } = this.#options;
+    for (const { path, record } of await findRecords(places)) {
+      const isGone = record.exit === undefined && !isAlive(record);
+      const known = isGone ? await buryRun(record, path, clock) : record;
+      if (known.kind === 'install') {
+        await this.#installs.adopt(known, path);
+        continue;
+      }
+      const slot = this.#slotOf(known.workload);
+      slot.run = this.#newRun(slot, known);
+      await slot.run.follow();
+      if (slot.run.isOver) slot.tail = await tailOf(places.log(slot.id), tailLines).catch(() => '');
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import type { AgentServerConfig } from '#api/agent-server-config.ts';
+import type { InstallStep, Workload } from '../workload.ts';
+import type { AgentView } from './sandbox.ts';
+
+/** Ports of the agent-server's loopback forwarders inside a sandbox. */
+const routerPort = 8080;
+const egressPort = 3128;
+
+/** What every agent finds in its environment (the Ploinky contract's list). No secrets. */
+export function standardEnvironment(workload: Workload, view: AgentView): Record<string, string> {
+  const { name, namespace } = workload.id;
+  const router = new URL(view.routerUrl);
+  return {
+    AGENT_NAME: name,
+    PLOINKY_AGENT_NAME: name,
+    PLOINKY_REPO_NAME: namespace,
+    PLOINKY_AGENT_PRINCIPAL: `agent:${namespace}/${name}`,
+    PLOINKY_RUNTIME: view.runtime,
+    PLOINKY_CONTAINER_NAME: `ploinky_${namespace}_${name}`,
+    PLOINKY_CONTAINER_ID: `${view.runtime}_${name}`,
+    PLOINKY_PROFILE: 'dev',
+    PLOINKY_PROFILE_ENV: 'development',
+    PLOINKY_CODE_DIR: view.code,
+    PLOINKY_MCP_CONFIG_PATH: `${view.code}/mcp-config.json`,
+    PLOINKY_ROUTER_HOST: router.hostname,
+    PLOINKY_ROUTER_PORT: router.port,
+    PLOINKY_ROUTER_URL: view.routerUrl,
+    PLOINKY_WORKSPACE_ROOT: view.workspace,
+    PLOINKY_CWD: view.workspace,
+    WORKSPACE_PATH: view.workspace,
+    NODE_PATH: `${view.code}/node_modules`,
+    HOME: view.temporary,
+    TMPDIR: view.temporary,
+    LANG: 'C.UTF-8',
+    PATH: view.path,
+    PORT: String(view.port),
+    ...proxyEnvironment(view),
+  };
+}
+
+/** The egress proxy's names in every spelling that programs look for; nothing where there is no forwarder. */
+function proxyEnvironment(view: AgentView): Record<string, string> {
+  if (view.sockets === undefined) return {};
+  const proxy = `http://127.0.0.1:${egressPort}`;
+  const direct = '127.0.0.1,localhost';
+  return {
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    NO_PROXY: direct,
+    http_proxy: proxy,
+    https_proxy: proxy,
+    no_proxy: direct,
+  };
+}
+
+/** The running agent's configuration: the reconciler's, completed with what only the driver knows. Secret. */
+export function agentServerConfig(workload: Workload, view: AgentView, instance: string): AgentServerConfig {
+  return {
+    ...workload.agentServer,
+    agent: { ...workload.agentServer.agent, instance },
+    env: { ...standardEnvironment(workload, view), ...workload.agentServer.env },
+    paths: { code: view.code, workspace: view.workspace },
+    forwards: forwards(view, workload, workload.egressToken, true),
+  };
+}
+
+/**
+ * Configuration of the `exec` mode that runs an install step: only its egress. The key is a throwaway, the
+ * agent's own never gets there.
+ */
+export function installConfig(
+  workload: Workload,
+  step: InstallStep,
+  view: AgentView,
+  options: {
+    readonly instance: string;
+    readonly throwawayKey: string;
+    readonly caBundle: string | undefined;
+  },
+): AgentServerConfig {
+  return {
+    version: 1,
+    agent: { ...workload.agentServer.agent, instance: options.instance },
+    keys: [{ kid: 'none', secret: options.throwawayKey }],
+    env: installEnvironment(workload, step, view, options.caBundle),
+    paths: { code: view.code, workspace: view.deps ?? view.workspace },
+    forwards: forwards(view, workload, step.egressToken, false),
+    limits: {},
+  };
+}
+
+export function installEnvironment(
+  workload: Workload,
+  step: InstallStep,
+  view: AgentView,
+  caBundle: string | undefined,
+): Record<string, string> {
+  const deps = view.deps ?? view.workspace;
+  return {
+    ...standardEnvironment(workload, view),
+    WORKSPACE_PATH: deps,
+    npm_config_cache: '/cache/npm',
+    npm_config_update_notifier: 'false',
+    npm_config_fund: 'false',
+    npm_config_audit: 'false',
+    npm_config_yes: 'true',
+    PIP_CACHE_DIR: '/cache/pip',
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    XDG_CACHE_HOME: '/cache',
+    ...(caBundle === undefined ? {} : certificateEnvironment(caBundle)),
+    ...step.env,
+  };
+}
+
+/** Only for install steps: NODE_EXTRA_CA_CERTS costs every Node process 35 ms. */
+function certificateEnvironment(bundle: string): Record<string, string> {
+  const names = [
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+    'PIP_CERT',
+    'REQUESTS_CA_BUNDLE',
+    'CURL_CA_BUNDLE',
+    'GIT_SSL_CAINFO',
+    'npm_config_cafile',
+  ];
+  return Object.fromEntries(names.map((name) => [name, bundle]));
+}
+
+function forwards(
+  view: AgentView,
+  workload: Workload,
+  token: string,
+  withRouter: boolean,
+): AgentServerConfig['forwards'] {
+  if (view.sockets === undefined) return [];
+  const { namespace, name } = workload.id;
+  const credential = Buffer.from(`${namespace}/${name}:${token}`).toString('base64');
+  const egress = {
+    listen: egressPort,
+    target: `unix:${view.sockets}/egress.sock`,
+    proxyAuthorization: `Basic ${credential}`,
+  };
+  const router = { listen: routerPort, target: `unix:${view.sockets}/router.sock` };
+  return withRouter ? [router, egress] : [egress];
+}

@@ -1,0 +1,52 @@
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { Writable } from 'node:stream';
+import type { LogPlan } from '../shim-plan.ts';
+
+/**
+ * Appends to a log that never grows past `maxBytes`: a full file moves to `.1`, `.1` to `.2`, and the
+ * oldest of `keep` is lost. Writing is synchronous on purpose: whoever floods the log waits for it.
+ */
+export function openRotatingLog(plan: LogPlan): Writable {
+  let file = openAppend(plan.path);
+  return new Writable({
+    decodeStrings: true,
+    write(chunk: Buffer, _encoding, done) {
+      try {
+        if (file.size > 0 && file.size + chunk.length > plan.maxBytes) {
+          closeSync(file.fd);
+          rotate(plan);
+          file = openAppend(plan.path);
+        }
+        file.size += writeAll(file.fd, chunk);
+      } catch {
+        // A full disk must not end the agent; what could not be written is lost.
+      }
+      done();
+    },
+    final(done) {
+      closeSync(file.fd);
+      done();
+    },
+  });
+}
+
+function openAppend(path: string): { fd: number; size: number } {
+  const fd = openSync(path, 'a', 0o600);
+  return { fd, size: fstatSync(fd).size };
+}
+
+function writeAll(fd: number, chunk: Buffer): number {
+  let written = 0;
+  while (written < chunk.length) written += writeSync(fd, chunk, written);
+  return written;
+}
+
+function rotate(plan: LogPlan): void {
+  for (let index = plan.keep - 1; index >= 0; index -= 1) {
+    try {
+      renameSync(index === 0 ? plan.path : `${plan.path}.${index}`, `${plan.path}.${index + 1}`);
+    } catch {
+      // Not there yet.
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import { identifyProcess } from '#kit/process.ts';
+import type { ShimPlan } from '../shim-plan.ts';
+import { applyLimits } from './cgroups.ts';
+import { type ControlServer, type ShimState, serveControl } from './control-server.ts';
+import { watchLease } from './lease.ts';
+import { openRotatingLog } from './log-file.ts';
+import { type RecordedExit, type WorkloadRecord, writeRecord } from './record-file.ts';
+import { listenForChild, openRelay } from './sockets.ts';
+import { type Started, startCommand } from './start.ts';
+import { clearGroups, killHard, stopGracefully } from './stop.ts';
+
+/**
+ * The life of one shim: start the sandbox, tell who connects, stop it when asked, when its time is over or
+ * when the workspace's lease has gone stale, write down how it ended, leave nothing else behind.
+ * Resolves when everything is over. `onReady` is called once the control socket answers.
+ */
+export async function runShim(plan: ShimPlan, clock: Clock, onReady: () => void): Promise<RecordedExit> {
+  const shim = new Shim(plan, clock);
+  return shim.run(onReady);
+}
+
+class Shim {
+  readonly #plan: ShimPlan;
+  readonly #clock: Clock;
+  readonly #log: Writable;
+  #record: WorkloadRecord;
+  #state: ShimState = 'starting';
+  #control: ControlServer | undefined;
+  #started: Started | undefined;
+  #leader: number | undefined;
+  #cause: string | undefined;
+  #cancels: (() => void)[] = [];
+
+  constructor(plan: ShimPlan, clock: Clock) {
+    const identity = identifyProcess(process.pid) ?? { pid: process.pid, startTime: '', bootId: '' };
+    this.#plan = plan;
+    this.#clock = clock;
+    this.#log = openRotatingLog(plan.log);
+    this.#record = {
+      version: 1,
+      kind: plan.kind,
+      workload: plan.workload,
+      key: plan.key,
+      instance: plan.instance,
+      specHash: plan.specHash,
+      shim: identity,
+      controlSocket: plan.controlSocket,
+      address: plan.listenSocket === undefined ? undefined : `unix:${plan.listenSocket}`,
+      startedAt: clock.now(),
+      limitsEnforced: false,
+      cgroups: [],
+    };
+  }
+
+  async run(onReady: () => void): Promise<RecordedExit> {
+    writeRecord(this.#plan.recordPath, this.#record);
+    this.#control = await serveControl(
+      this.#plan.controlSocket,
+      { state: this.#state, record: this.#record },
+      (command) => this.#stop('stop', command.graceMs ?? this.#plan.graceMs),
+    );
+    onReady();
+    const exit = await this.#runSandbox().catch((error: unknown) => this.#failed(error));
+    await this.#finish(exit);
+    return exit;
+  }
+
+  async #runSandbox(): Promise<RecordedExit> {
+    const plan = this.#plan;
+    const relays = await Promise.all(plan.relays.map((relay) => openRelay(relay, plan.relayMode)));
+    const listener = plan.listenSocket === undefined ? undefined : await listenForChild(plan.listenSocket);
+    const limits = applyLimits(plan.limits, plan.launch);
+    this.#update('starting', {
+      limitsEnforced: limits.enforced,
+      limitsMessage: limits.message,
+      cgroups: limits.cgroups,
+    });
+    if (this.#cause !== undefined) throw new Error('stopped before it started');
+    this.#started = startCommand(limits.launch, listener, this.#log);
+    const ended = this.#whenEnded(this.#started);
+    this.#watchTime();
+    void this.#started.leader.then((leader) => this.#isUp(leader));
+    const exit = await ended;
+    for (const relay of relays) relay.close();
+    return exit;
+  }
+
+  #whenEnded({ child }: Started): Promise<RecordedExit> {
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => {
+        resolve({ code, signal, at: this.#clock.now(), cause: this.#cause });
+      });
+    });
+  }
+
+  #watchTime(): void {
+    const { lease, timeoutMs } = this.#plan;
+    if (lease !== undefined) {
+      this.#cancels.push(watchLease(lease, this.#clock, (cause) => this.#stop(cause, this.#plan.graceMs)));
+    }
+    if (timeoutMs !== undefined) {
+      this.#cancels.push(this.#clock.after(timeoutMs, () => this.#stop('timeout', this.#plan.graceMs)));
+    }
+  }
+
+  #isUp(leader: number | undefined): void {
+    if (leader === undefined) return;
+    this.#leader = leader;
+    if (this.#state !== 'starting') return;
+    this.#update('running', { sandbox: identifyProcess(leader) });
+  }
+
+  /** Ends the sandbox; asked again, the shorter grace counts. Also takes the shim's own SIGTERM. */
+  #stop(cause: string, graceMs: number): void {
+    this.#cause ??= cause;
+    if (this.#started === undefined) return;
+    if (this.#state !== 'ended') this.#update('stopping', {});
+    this.#cancels.push(stopGracefully(this.#started.child, this.#leader, graceMs, this.#clock));
+  }
+
+  #failed(error: unknown): RecordedExit {
+    this.#log.write(`could not start: ${messageOf(error)}\n`);
+    return { code: null, signal: null, at: this.#clock.now(), cause: messageOf(error) };
+  }
+
+  async #finish(exit: RecordedExit): Promise<void> {
+    for (const cancel of this.#cancels) cancel();
+    if (this.#started !== undefined) killHard(this.#started.child, this.#leader);
+    await clearGroups(this.#record.cgroups, this.#clock);
+    for (const path of [this.#plan.listenSocket, ...this.#plan.relays.map((relay) => relay.listen)]) {
+      if (path !== undefined) rmSync(path, { force: true });
+    }
+    this.#update('ended', { exit });
+    await new Promise<void>((resolve) => this.#log.end(resolve));
+    await this.#control?.close();
+    rmSync(this.#plan.controlSocket, { force: true });
+  }
+
+  #update(state: ShimState, change: Partial<WorkloadRecord>): void {
+    this.#state = state;
+    this.#record = { ...this.#record, ...change };
+    writeRecord(this.#plan.recordPath, this.#record);
+    this.#control?.publish({ state, record: this.#record });
+  }
+}

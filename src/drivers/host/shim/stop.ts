@@ -1,0 +1,41 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Clock } from '#kit/clock.ts';
+import { signalGroup } from '#kit/process.ts';
+import { killGroups, removeGroups } from './cgroups.ts';
+
+/** Asks the sandbox's process group to end and ends it by force after `graceMs`. Returns the cancel function. */
+export function stopGracefully(
+  child: ChildProcess,
+  leader: number | undefined,
+  graceMs: number,
+  clock: Clock,
+): () => void {
+  if (leader === undefined || graceMs <= 0) {
+    killHard(child, leader);
+    return () => undefined;
+  }
+  trySignal(leader, 'SIGTERM');
+  return clock.after(graceMs, () => killHard(child, leader));
+}
+
+/** SIGKILL to the group and to the command the shim started; a pid namespace dies with its first process. */
+export function killHard(child: ChildProcess, leader: number | undefined): void {
+  if (leader !== undefined) trySignal(leader, 'SIGKILL');
+  child.kill('SIGKILL');
+}
+
+function trySignal(group: number, signal: NodeJS.Signals): void {
+  try {
+    signalGroup(group, signal);
+  } catch {
+    // Another user's or gone: nothing more can be done from here.
+  }
+}
+
+/** Ends whatever is left in the run's control groups and removes them; gives up after two seconds. */
+export async function clearGroups(cgroups: readonly string[], clock: Clock): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if (killGroups(cgroups) === 0 && removeGroups(cgroups)) return;
+    await clock.sleep(10);
+  }
+}

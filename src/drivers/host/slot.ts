@@ -1,0 +1,41 @@
+import type { Workload, WorkloadId } from '../workload.ts';
+import type { RunPlaces } from './places.ts';
+import type { Run } from './run.ts';
+
+/** What the driver knows of one workload between two calls. */
+export interface Slot {
+  readonly id: WorkloadId;
+  readonly at: RunPlaces;
+  /** Latest run, going on or over. */
+  run: Run | undefined;
+  /** A start under way: installing, preparing folders, waiting for the shim. */
+  start: StartAttempt | undefined;
+  /** Why the latest start never got as far as a run. */
+  failure: { readonly specHash: string; readonly reason?: string; readonly message: string } | undefined;
+  /** The run's end, or the failure, was told to whoever asks: only then may it be started again. */
+  isEndTold: boolean;
+  /** Last lines of the log when the run ended. */
+  tail: string;
+  removal: Promise<void> | undefined;
+  isRemoved: boolean;
+}
+
+export interface StartAttempt {
+  readonly workload: Workload;
+  phase: 'Installing' | 'Starting';
+  isCancelled: boolean;
+}
+
+export function newSlot(id: WorkloadId, at: RunPlaces): Slot {
+  return {
+    id,
+    at,
+    run: undefined,
+    start: undefined,
+    failure: undefined,
+    isEndTold: false,
+    tail: '',
+    removal: undefined,
+    isRemoved: false,
+  };
+}
