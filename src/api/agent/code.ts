@@ -4,6 +4,7 @@ import {
   objectName,
   relativeFolder,
   relativePath,
+  relativePathKey,
   secretKeyRef,
   shortText,
   text,
@@ -47,7 +48,7 @@ export const codeSchema = withRules(
     image: notYet(imageSchema).describe('An image used as a volume.').optional(),
     configMap: notYet(configMapSchema).describe('A ConfigMap.').optional(),
     pvc: notYet(pvcSchema).describe('A claim that holds the code.').optional(),
-    inline: mapOf(relativePath, z.string().max(262_144), 64)
+    inline: mapOf(relativePathKey, z.string().max(262_144), 64)
       .describe(
         'Files by relative path, with their content. For small agents: the whole object stays below 1 MiB.',
       )

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   commandLine,
-  envName,
+  envKey,
   freeObject,
   listOf,
   longText,
@@ -19,7 +19,7 @@ const command = z.union([text(4096), commandLine]);
 const execution = {
   args: listOf(scalarText, 256).describe('Arguments after the command.').optional(),
   cwd: text(4096).describe('Working folder. Default, and for "workspace": /code.').optional(),
-  env: mapOf(envName, z.string().max(32_768), 256)
+  env: mapOf(envKey, z.string().max(32_768), 256)
     .describe('Variables of this command only, over those of the agent.')
     .optional(),
   timeoutMs: milliseconds

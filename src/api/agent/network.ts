@@ -3,11 +3,14 @@ import { z } from 'zod';
 import { hostPattern, listOf, port, setOf } from '../schema/fields.ts';
 import { exactlyOne, withRules } from '../schema/rules.ts';
 
+const addressRange =
+  /^([0-9.]+\/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))$/;
+
 const cidr = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^[0-9A-Fa-f.:]+\/[0-9]{1,3}$/, 'must be an address range like 203.0.113.0/24')
+  .regex(addressRange, { error: 'must be an address range like 203.0.113.0/24', abort: true })
   .refine(isCidr, 'must be an address range like 203.0.113.0/24');
 
 /** One thing that may be reached. */

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { mapOf, objectName, relativePath, seconds, setOf, shortText, text } from '../schema/fields.ts';
+import {
+  envKey,
+  mapOf,
+  objectName,
+  relativePath,
+  seconds,
+  setOf,
+  shortText,
+  text,
+} from '../schema/fields.ts';
 import { exactlyOne, withRules } from '../schema/rules.ts';
 
 const rateLimitSchema = z.strictObject({
@@ -42,7 +51,7 @@ export const pluginSchema = z.strictObject({
     .describe('Tagged: its tools appear after `+name` was said.')
     .default('Always'),
   permissions: permissionsSchema.describe('What it may do; nothing by default.').prefault({}),
-  config: mapOf(text(63), z.string().max(4096), 64).describe('Settings that are no secrets.').optional(),
+  config: mapOf(envKey, z.string().max(4096), 64).describe('Settings that are no secrets.').optional(),
   secretRef: z
     .strictObject({ name: objectName.describe('Name of the Secret.') })
     .describe('Settings that are secrets.')

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { reservedPrefixes as reserved } from '../labels.ts';
 import {
   freeObject,
+  type KeyRule,
   listMap,
   listOf,
   mapOf,
@@ -12,14 +13,11 @@ import {
 } from '../schema/fields.ts';
 import { exactlyOne, withRules } from '../schema/rules.ts';
 
-const labelKey = z
-  .string()
-  .min(1)
-  .max(317)
-  .regex(
-    /^([a-z0-9.-]+\/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
-    'must be a label name like team or example.com/team',
-  );
+const labelKey: KeyRule = {
+  pattern: /^([a-z0-9.-]+\/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+  maxLength: 317,
+  message: 'must be a label name like team or example.com/team',
+};
 const labelValue = z
   .string()
   .max(63)

@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { mapOf, quantity, seconds, shortText } from '../schema/fields.ts';
+import { type KeyRule, mapOf, quantity, seconds, shortText } from '../schema/fields.ts';
 import { notYet, notYetValues } from '../schema/rules.ts';
 
-const resourceList = mapOf(z.string().max(63), quantity, 16);
+const resourceName: KeyRule = {
+  pattern: /^([a-z0-9.-]+\/)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  maxLength: 63,
+  message: 'must be a resource name like memory, cpu or pids',
+};
+const resourceList = mapOf(resourceName, quantity, 16);
 
 export const resourcesSchema = z.strictObject({
   limits: resourceList

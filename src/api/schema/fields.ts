@@ -30,11 +30,12 @@ export const objectName = z
     'must be lower-case letters, digits, "-" and ".", and begin and end with a letter or digit',
   );
 
-export const envName = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and "_", and not begin with a digit');
+export const envKey: KeyRule = {
+  pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
+  maxLength: 255,
+  message: 'must be letters, digits and "_", and not begin with a digit',
+};
+export const envName = z.string().min(1).max(envKey.maxLength).regex(envKey.pattern, envKey.message);
 
 /** Host name, exact or with one leading `*.`; an address is no host name. */
 export const hostPattern = z
@@ -59,12 +60,17 @@ export const pathPrefix = z
 const segment = String.raw`([^/.][^/]*|\.[^/.][^/]*|\.\.[^/]+)`;
 const segments = `${segment}(/${segment})*`;
 
+export const relativePathKey: KeyRule = {
+  pattern: new RegExp(`^${segments}$`),
+  maxLength: 1024,
+  message: 'must be a relative path without "." or ".." segments',
+};
 /** File or folder below a root: relative, forward slashes, no `.` or `..` segment. */
 export const relativePath = z
   .string()
   .min(1)
   .max(1024)
-  .regex(new RegExp(`^${segments}$`), 'must be a relative path without "." or ".." segments');
+  .regex(relativePathKey.pattern, relativePathKey.message);
 
 /** A folder below a root or the root itself: `.`, `./one`, `one/two`. */
 export const relativeFolder = z
@@ -141,23 +147,39 @@ export function listMap<S extends z.ZodType<object>>(item: S, key: string, max: 
     .superRefine((items, context) => {
       const keys = items.map((entry) => (entry as Record<string, unknown>)[key]);
       for (const index of repeatedIndexes(keys)) {
-        const message = `"${String(keys[index])}" is used twice; each ${key} may appear once`;
-        context.addIssue({ code: 'custom', message, path: [index, key] });
+        const message = `has the ${key} "${String(keys[index])}" of another item; each may appear once`;
+        context.addIssue({ code: 'custom', message, path: [index] });
       }
     })
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
 }
 
-/** A map with at most `max` members. A CRD cannot constrain its keys; parsing does. */
-export function mapOf<K extends z.ZodString, V extends z.ZodType>(
-  key: K,
-  value: V,
-  max: number,
-): z.ZodRecord<K, V> {
+/** What the names of a map's members must be. */
+export interface KeyRule {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+  readonly message: string;
+}
+
+/** A map with at most `max` members, whose names follow `key`. */
+export function mapOf<V extends z.ZodType>(key: KeyRule, value: V, max: number): z.ZodRecord<z.ZodString, V> {
+  const name = z.string().min(1).max(key.maxLength).regex(key.pattern, key.message);
   return z
-    .record(key, value)
+    .record(name, value)
     .refine((members) => Object.keys(members).length <= max, `must have at most ${max} members`)
-    .meta({ maxProperties: max });
+    .meta({
+      maxProperties: max,
+      'x-kubernetes-validations': [
+        {
+          rule: `self.all(name, size(name) <= ${key.maxLength} && name.matches('${celEscape(key.pattern.source)}'))`,
+          message: `every name ${key.message} (at most ${key.maxLength} characters)`,
+        },
+      ],
+    });
+}
+
+function celEscape(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 }
 
 /** Any JSON object, at most `maxBytes` of JSON text. A CRD cannot count the bytes; parsing does. */

@@ -16,6 +16,7 @@ export interface Rule<T> {
 
 /** Adds cross-field rules to a schema: to its parsing and to the CRD that is generated from it. */
 export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S {
+  const earlier = schema.meta()?.['x-kubernetes-validations'];
   return schema
     .superRefine((value, context) => {
       for (const { message, at, holds } of rules) {
@@ -23,11 +24,14 @@ export function withRules<S extends z.ZodType>(schema: S, rules: readonly Rule<z
       }
     })
     .meta({
-      'x-kubernetes-validations': rules.map(({ rule, message, at }) => ({
-        rule,
-        message,
-        ...(at === undefined ? {} : { fieldPath: at }),
-      })),
+      'x-kubernetes-validations': [
+        ...(Array.isArray(earlier) ? earlier : []),
+        ...rules.map(({ rule, message, at }) => ({
+          rule,
+          message,
+          ...(at === undefined ? {} : { fieldPath: at }),
+        })),
+      ],
     });
 }
 

@@ -28,7 +28,8 @@ const backoffSchema = z.strictObject({
 const retrySchema = z.strictObject({
   limit: z.int().min(0).max(100).describe('Attempts after the first.').default(0),
   backoff: backoffSchema.describe('Pauses between attempts.').prefault({}),
-  on: setOf(z.enum(['Failed', 'TimedOut', 'Interrupted']), 3)
+  // Not `on`: the YAML that kubectl reads takes that word for true.
+  when: setOf(z.enum(['Failed', 'TimedOut', 'Interrupted']), 3)
     .describe('Ends that are tried again.')
     .default(['Interrupted']),
 });
