@@ -17,7 +17,8 @@ export function createTombstones(limit = 1024) {
     /** What an unknown object's version has to exceed to be believed. */
     versionOf: (text: string): string | undefined => {
       const version = buried.get(text);
-      return (compareVersions(version, floor) ?? 0) > 0 ? version : floor;
+      if (version === undefined || floor === undefined) return version ?? floor;
+      return (compareVersions(version, floor) ?? 1) > 0 ? version : floor;
     },
     bury(text: string, version: string | undefined): void {
       if (version === undefined) return;

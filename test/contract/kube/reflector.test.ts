@@ -273,13 +273,11 @@ describe('the first list of a reflector', () => {
   test('is made whole when its snapshot is compacted away between two pages', bounded, async () => {
     const follower = await startFollower({
       faultsFirst: (api) => {
-        api
-          .store('things')
-          .create({
-            apiVersion: 'test.dev/v1',
-            kind: 'Thing',
-            metadata: { namespace: 'default', name: 'zz' },
-          });
+        api.store('things').create({
+          apiVersion: 'test.dev/v1',
+          kind: 'Thing',
+          metadata: { namespace: 'default', name: 'zz' },
+        });
         api.failWhen((request) => request.query.has('continue'), { kind: 'status', status: 410 });
       },
     });
