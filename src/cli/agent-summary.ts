@@ -1,0 +1,39 @@
+import type { Agent } from '#api/agent.ts';
+import { findCondition } from '#api/conditions.ts';
+
+export type AgentStage = 'Ready' | 'Working' | 'Stopped' | 'Failed';
+
+/** What a person wants to know of an agent in one line. */
+export interface AgentSummary {
+  readonly stage: AgentStage;
+  /** `Ready`, or the reason of the condition that tells most. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Judged by the conditions that speak of the spec as it is now. */
+export function summarizeAgent(agent: Agent): AgentSummary {
+  const { generation } = agent.metadata;
+  const conditions = agent.status?.conditions?.filter(
+    (condition) => condition.observedGeneration === undefined || condition.observedGeneration === generation,
+  );
+  const of = (type: Parameters<typeof findCondition>[1]) => findCondition(conditions, type);
+  const accepted = of('Accepted');
+  if (accepted?.status === 'False') return { stage: 'Failed', ...textOf(accepted) };
+  const halted = of('Halted');
+  if (halted?.status === 'True') return { stage: 'Failed', ...textOf(halted) };
+  const ready = of('Ready');
+  if (ready?.status === 'True') return { stage: 'Ready', reason: 'Ready', message: ready.message };
+  if (agent.spec.runtime.suspend || agent.spec.runtime.replicas === 0) {
+    return { stage: 'Stopped', reason: 'Suspended', message: ready?.message ?? '' };
+  }
+  const telling = [of('Degraded'), of('Progressing')].find((condition) => condition?.status === 'True');
+  const told = telling ?? ready;
+  if (told === undefined)
+    return { stage: 'Working', reason: 'Pending', message: 'not seen by the controller' };
+  return { stage: 'Working', ...textOf(told) };
+}
+
+function textOf({ reason, message }: { reason: string; message: string }) {
+  return { reason, message };
+}

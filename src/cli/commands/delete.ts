@@ -1,0 +1,95 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Resource } from '#api/meta.ts';
+import type { Client } from '#kube/client.ts';
+import type { Cli } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { findKind, nameOfObject } from '../kinds.ts';
+import { readManifests } from '../manifests.ts';
+import { type ObjectOptions, withClient } from '../session.ts';
+
+interface DeleteCommandOptions extends ObjectOptions {
+  readonly filename?: readonly string[];
+  readonly wait: boolean;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+interface Target {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const examples = `
+An agent's workspace folder stays unless its spec says storage.retain: false.
+
+Examples:
+  ploinky delete agent hello
+  ploinky delete -f examples/hello`;
+
+export function addDelete(program: Command, cli: Cli): void {
+  program
+    .command('delete [kind] [names...]')
+    .description('delete objects; an agent’s sandbox ends with it')
+    .option('-f, --filename <path...>', 'what these files and folders name')
+    .option('--no-wait', 'do not wait until they are gone')
+    .option('--timeout <seconds>', 'how long to wait', parseSeconds, 60)
+    .addHelpText('after', examples)
+    .action(async (kind: string | undefined, names: string[], _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<DeleteCommandOptions>();
+      const targets = await findTargets(cli, kind, names, options);
+      await withClient(cli, options, async (client) => {
+        for (const target of targets) await deleteOne(cli, client, target);
+        if (options.wait) for (const target of targets) await waitUntilGone(cli, client, target, options);
+      });
+    });
+}
+
+async function findTargets(
+  cli: Cli,
+  kind: string | undefined,
+  names: readonly string[],
+  { namespace, filename = [] }: DeleteCommandOptions,
+): Promise<Target[]> {
+  if (filename.length > 0) {
+    const found = await Promise.all(filename.map((path) => readManifests(path, () => cli.readStdin())));
+    return found.flat().map(({ resource, object: { metadata } }) => {
+      return { resource, namespace: metadata.namespace ?? namespace, name: metadata.name };
+    });
+  }
+  if (kind === undefined || names.length === 0) {
+    throw new CliError(exitCodes.usage, 'name a kind and at least one object, or a file with -f');
+  }
+  const resource = findKind(kind);
+  return names.map((name) => ({ resource, namespace, name }));
+}
+
+async function deleteOne(cli: Cli, client: Client, { resource, namespace, name }: Target): Promise<void> {
+  await client.delete(resource, { namespace, name }, { propagation: 'Background' });
+  cli.terminal.print(`${nameOfObject(resource, name)} deleted`);
+}
+
+async function waitUntilGone(
+  cli: Cli,
+  client: Client,
+  { resource, namespace, name }: Target,
+  { timeout }: DeleteCommandOptions,
+): Promise<void> {
+  const deadline = cli.clock.monotonic() + timeout * 1000;
+  while ((await client.find(resource, { namespace, name })) !== undefined) {
+    if (cli.clock.monotonic() >= deadline) {
+      throw new CliError(
+        exitCodes.timedOut,
+        `${nameOfObject(resource, name)} is not gone after ${timeout} s`,
+      );
+    }
+    await cli.clock.sleep(100, cli.interrupted);
+  }
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (Number.isFinite(seconds) && seconds > 0) return seconds;
+  throw new InvalidArgumentError('It must be a number of seconds above 0.');
+}

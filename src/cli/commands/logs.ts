@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { agentResource } from '#api/agent.ts';
+import type { Cli, Workspace } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { ObjectOptions } from '../session.ts';
+import { tailFile } from '../tail-file.ts';
+import { harmless } from '../terminal.ts';
+
+interface LogOptions extends ObjectOptions {
+  readonly follow?: true;
+  readonly tail: number;
+  readonly process?: string;
+}
+
+const processes = ['router', 'controller', 'apiserver', 'egress', 'watchdog'];
+const examples = `
+Examples:
+  ploinky logs hello             what the agent and its tools wrote
+  ploinky logs hello -f          and what they go on to write
+  ploinky logs --process router  of the workspace itself`;
+
+export function addLogs(program: Command, cli: Cli): void {
+  program
+    .command('logs [agent]')
+    .description('show the end of an agent’s log, or of one of the workspace’s processes')
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('--tail <lines>', 'how many lines from the end', parseLines, 200)
+    .addOption(new Option('--process <name>', 'of a process instead of an agent').choices(processes))
+    .addHelpText('after', examples)
+    .action(async (agent: string | undefined, _options: unknown, command: Command) => {
+      await logs(cli, agent, command.optsWithGlobals<LogOptions>());
+    });
+}
+
+async function logs(cli: Cli, agent: string | undefined, options: LogOptions): Promise<void> {
+  const workspace = await cli.openWorkspace(options.workspace);
+  const path = await findLog(workspace, agent, options);
+  const pieces = tailFile(path, {
+    lines: options.tail,
+    follow: options.follow === true,
+    clock: cli.clock,
+    signal: cli.interrupted,
+  });
+  for await (const piece of pieces) cli.terminal.write(harmless(piece));
+}
+
+async function findLog(
+  workspace: Workspace,
+  agent: string | undefined,
+  options: LogOptions,
+): Promise<string> {
+  if (options.process !== undefined) return join(workspace.logs, `${options.process}.log`);
+  if (agent === undefined) throw new CliError(exitCodes.usage, 'name an agent, or a process with --process');
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(agent)) {
+    throw new CliError(exitCodes.usage, `"${agent}" is not the name of an agent`);
+  }
+  await requireAgent(workspace, agent, options.namespace);
+  return workspace.agentLog(agent);
+}
+
+/** Without this an unknown name would look like an agent that is silent. Not asked when the workspace is down. */
+async function requireAgent(workspace: Workspace, name: string, namespace: string): Promise<void> {
+  if ((await workspace.running()) === undefined) return;
+  const client = workspace.openClient();
+  try {
+    await client.get(agentResource, { namespace, name });
+  } finally {
+    await client.close();
+  }
+}
+
+function parseLines(text: string): number {
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}

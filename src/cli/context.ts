@@ -1,0 +1,66 @@
+import type { Clock } from '#kit/clock.ts';
+import type { Client } from '#kube/client.ts';
+import type { Terminal } from './terminal.ts';
+
+/** All that a command can reach. Built by src/main; tests build their own. */
+export interface Cli {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Aborted by Ctrl-C. */
+  readonly interrupted: AbortSignal;
+  /** The workspace in a folder; throws when the folder does not exist. */
+  openWorkspace(folder: string): Promise<Workspace>;
+  /** What `doctor` looks at. */
+  readonly checks: readonly Check[];
+  readStdin(): Promise<string>;
+}
+
+/** What the commands need of a workspace. */
+export interface Workspace {
+  readonly root: string;
+  readonly kubeconfig: string;
+  readonly logs: string;
+  agentLog(name: string): string;
+  /** Makes the folders. False: they were there. */
+  init(): Promise<boolean>;
+  /** Undefined: not up. */
+  running(): Promise<RunningWorkspace | undefined>;
+  /** Starts the processes. `progress` hears what takes long. */
+  start(options: StartRequest): Promise<StartedWorkspace>;
+  stop(): Promise<'stopped' | 'tidied' | 'nothing'>;
+  /** A client of its API; the caller closes it. */
+  openClient(): Client;
+}
+
+export interface RunningWorkspace {
+  readonly pid: number;
+  readonly url: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+export interface StartRequest {
+  readonly port?: number | undefined;
+  readonly progress: (message: string) => void;
+}
+
+export interface StartedWorkspace {
+  readonly pid: number;
+  readonly url: string;
+  /** Resolves when its API and router answer. */
+  readonly ready: Promise<void>;
+}
+
+/** One line of `ploinky doctor`. */
+export interface Check {
+  readonly name: string;
+  run(root: string): Promise<CheckResult>;
+}
+
+export interface CheckResult {
+  readonly level: 'ok' | 'warn' | 'fail';
+  readonly detail: string;
+  /** What to do; for warn and fail. */
+  readonly remedy?: string;
+}

@@ -1,0 +1,45 @@
+import { stringify } from 'yaml';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import { formatObjects } from './columns.ts';
+import { CliError } from './errors.ts';
+import { exitCodes } from './exit-codes.ts';
+import { nameOfObject } from './kinds.ts';
+
+export const outputFormats = ['table', 'wide', 'yaml', 'json', 'name'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Checks the value of `-o`. Throws `usage`. */
+export function parseOutputFormat(text: string): OutputFormat {
+  const found = outputFormats.find((format) => format === text);
+  if (found !== undefined) return found;
+  throw new CliError(exitCodes.usage, `-o ${text} is unknown`, `Use one of ${outputFormats.join(', ')}.`);
+}
+
+/** Objects of one kind in the asked form. `single`: one was asked for by name, so no list around it. */
+export function formatResult(
+  resource: Resource,
+  objects: readonly KubeObject[],
+  options: { format: OutputFormat; single: boolean; now: number; namespaces: boolean },
+): string {
+  const { format, now, namespaces } = options;
+  if (format === 'name')
+    return objects.map(({ metadata }) => nameOfObject(resource, metadata.name)).join('\n');
+  if (format === 'table' || format === 'wide') {
+    return formatObjects(resource, objects, { now, wide: format === 'wide', namespaces });
+  }
+  const shown = objects.map(withoutManagedFields);
+  const value = options.single && shown.length === 1 ? shown[0] : listOf(shown);
+  return format === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
+}
+
+function listOf(items: readonly object[]) {
+  return { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items };
+}
+
+/** As kubectl shows objects: who owns which field is of no interest to people. */
+export function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _hidden, ...metadata } = object.metadata as KubeObject['metadata'] & {
+    managedFields?: unknown;
+  };
+  return { ...object, metadata };
+}

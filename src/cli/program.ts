@@ -1,0 +1,70 @@
+import { Command, CommanderError } from 'commander';
+import { addApply } from './commands/apply.ts';
+import { addCall } from './commands/call.ts';
+import { addCompletion } from './commands/completion.ts';
+import { addDelete } from './commands/delete.ts';
+import { addDescribe } from './commands/describe.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addDown } from './commands/down.ts';
+import { addGet } from './commands/get.ts';
+import { addInit } from './commands/init.ts';
+import { addLogs } from './commands/logs.ts';
+import { addRestart } from './commands/restart.ts';
+import { addStatus } from './commands/status.ts';
+import { addTools } from './commands/tools.ts';
+import { addUp } from './commands/up.ts';
+import { addVersion } from './commands/version.ts';
+import type { Cli } from './context.ts';
+import { describeError, exitCodeOf } from './errors.ts';
+import { exitCodeHelp, exitCodes } from './exit-codes.ts';
+
+/** In the order of the help text. A new verb is one file in commands/ and one line here. */
+const verbs = [
+  addInit,
+  addUp,
+  addDown,
+  addStatus,
+  addApply,
+  addGet,
+  addDescribe,
+  addDelete,
+  addRestart,
+  addLogs,
+  addTools,
+  addCall,
+  addDoctor,
+  addVersion,
+  addCompletion,
+];
+
+/** Runs one command line (without program name) and returns the exit code. Never throws. */
+export async function runCli(args: readonly string[], cli: Cli): Promise<number> {
+  try {
+    await buildProgram(cli).parseAsync([...args], { from: 'user' });
+    return exitCodes.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (cli.interrupted.aborted) return exitCodes.interrupted;
+    const text = describeError(error);
+    if (text !== '') cli.terminal.note(`${cli.terminal.styleNote('red', 'error:')} ${text}`);
+    return exitCodeOf(error);
+  }
+}
+
+export function buildProgram(cli: Cli): Command {
+  const { terminal } = cli;
+  const program = new Command('ploinky')
+    .description('AI agents as resources: sandboxed, reconciled, and behind one MCP endpoint.')
+    .option('-C, --workspace <folder>', 'folder of the workspace', '.')
+    .option('-n, --namespace <name>', 'namespace of the objects', 'default')
+    .addHelpText('after', `\n${exitCodeHelp}`)
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.writeNote(text),
+    });
+  // Set on the parent before the verbs are made: they copy it.
+  for (const add of verbs) add(program, cli);
+  return program;
+}

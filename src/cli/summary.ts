@@ -1,0 +1,26 @@
+import type { AgentLine } from './agent-progress.ts';
+import type { Cli, StartedWorkspace, Workspace } from './context.ts';
+
+/** What to do next, once a workspace is up. */
+export function printSummary(
+  { terminal }: Cli,
+  workspace: Workspace,
+  started: StartedWorkspace,
+  agents: readonly AgentLine[],
+): void {
+  const ready = agents.filter(({ summary }) => summary.stage === 'Ready');
+  const link = (path: string) => terminal.style('cyan', `${started.url}${path}`);
+  const row = (name: string, value: string) => terminal.print(`${name.padEnd(12)}${value}`);
+  row(
+    'Agents',
+    agents.length === 0 ? 'none yet: ploinky apply -f FILE' : `${ready.length} of ${agents.length} ready`,
+  );
+  row('All tools', link('/mcp'));
+  for (const { name } of ready.slice(0, 10)) row(`  ${name}`, link(`/mcps/${name}/mcp`));
+  row('kubectl', `kubectl --kubeconfig ${quote(workspace.kubeconfig)} get agents`);
+}
+
+/** A path as a shell takes it. */
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

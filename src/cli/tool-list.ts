@@ -1,0 +1,77 @@
+import { isObject } from '#kit/json.ts';
+import { CliError } from './errors.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { McpClient } from './mcp-client.ts';
+
+export interface ListedTool {
+  readonly name: string;
+  readonly agent: string | undefined;
+  readonly title: string | undefined;
+  readonly description: string;
+  readonly inputSchema: Record<string, unknown>;
+}
+
+const maxPages = 100;
+
+/** Every tool of all agents, or of one. */
+export async function listTools(client: McpClient, agent: string | undefined): Promise<ListedTool[]> {
+  const tools: ListedTool[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < maxPages; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await client.call({ method: 'tools/list', params, path: mcpPath(agent) });
+    const listed = Array.isArray(result['tools']) ? result['tools'].filter(isObject) : [];
+    tools.push(...listed.map((tool) => toListed(tool, agent)));
+    cursor = result['nextCursor'];
+    if (typeof cursor !== 'string') break;
+  }
+  return tools;
+}
+
+/** Where the router serves all agents, or one. */
+export function mcpPath(agent: string | undefined): string {
+  return agent === undefined ? '/mcp' : `/mcps/${encodeURIComponent(agent)}/mcp`;
+}
+
+function toListed(tool: Record<string, unknown>, agent: string | undefined): ListedTool {
+  const text = (name: string) => (typeof tool[name] === 'string' ? (tool[name] as string) : undefined);
+  return {
+    name: text('name') ?? '',
+    agent: agent ?? agentOf(tool),
+    title: text('title'),
+    description: text('description') ?? '',
+    inputSchema: isObject(tool['inputSchema']) ? tool['inputSchema'] : {},
+  };
+}
+
+/** The aggregate says in `annotations.router.agent` whose tool it is. */
+function agentOf(tool: Record<string, unknown>): string | undefined {
+  for (const holder of [tool['annotations'], tool['_meta']]) {
+    const router = isObject(holder) ? holder['router'] : undefined;
+    if (isObject(router) && typeof router['agent'] === 'string') return router['agent'];
+  }
+  return undefined;
+}
+
+/** The tool of that name. Throws `notFound`, or `usage` when several agents have it. */
+export function findTool(tools: readonly ListedTool[], name: string): ListedTool {
+  const found = tools.filter((tool) => tool.name === name);
+  const [tool] = found;
+  if (tool === undefined) {
+    const close = tools.filter((other) => other.name.toLowerCase().includes(name.toLowerCase()));
+    const hint =
+      close.length > 0 ? `Did you mean ${close.map((other) => other.name).join(', ')}?` : undefined;
+    throw new CliError(
+      exitCodes.notFound,
+      `Tool '${name}' not found on any active agent.`,
+      hint ?? '`ploinky tools` lists them.',
+    );
+  }
+  if (found.length === 1) return tool;
+  const agents = found.map(({ agent }) => agent ?? '?').join(', ');
+  throw new CliError(
+    exitCodes.usage,
+    `several agents have a tool '${name}': ${agents}`,
+    'Name one with --agent.',
+  );
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Cli, Workspace } from '#cli/context.ts';
+import { runCli } from '#cli/program.ts';
+import { createTerminal } from '#cli/terminal.ts';
+import { systemClock } from '#kit/clock.ts';
+import { createClient } from '#kube/client.ts';
+import { unixEndpoint } from '#kube/endpoint.ts';
+import { doctorChecks } from '#workspace/doctor/checks.ts';
+import { ensureState } from '#workspace/folders.ts';
+import { hostFacts, locateWorkspace } from '#workspace/host.ts';
+import { findHolder } from '#workspace/lock.ts';
+import { startWorkspace } from '#workspace/start.ts';
+import { stopWorkspace } from '#workspace/stop.ts';
+import { ensureBundle } from './bundle.ts';
+
+const mainFolder = import.meta.dirname;
+const checkout = join(mainFolder, '../..');
+
+/** The watchdog's own graces are 15 s for sandboxes and twice 15 s for its children. */
+const stopTimeoutMs = 60_000;
+
+async function openWorkspace(folder: string): Promise<Workspace> {
+  const paths = await locateWorkspace(folder, process.env);
+  const { uid } = hostFacts(process.env);
+  return {
+    root: paths.root,
+    kubeconfig: paths.kubeconfig,
+    logs: paths.logs,
+    agentLog: paths.agentLog,
+    init: async () => {
+      const there = await access(paths.state).then(
+        () => true,
+        () => false,
+      );
+      await ensureState(paths, uid);
+      return !there;
+    },
+    running: () => findHolder(paths.running),
+    start: async ({ port, progress }) => {
+      await ensureBundle(checkout, progress);
+      return startWorkspace({
+        paths,
+        uid,
+        port,
+        node: process.execPath,
+        watchdogMain: join(mainFolder, 'watchdog.ts'),
+        env: process.env,
+      });
+    },
+    stop: () => stopWorkspace({ paths, clock: systemClock, timeoutMs: stopTimeoutMs }),
+    openClient: () => createClient({ endpoint: unixEndpoint(paths.apiSocket), clock: systemClock }),
+  };
+}
+
+/** The first Ctrl-C asks the command to end; the second ends the program. */
+function interruptOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort(new Error(`interrupted by ${signal}`));
+    });
+  }
+  return controller.signal;
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
+  return version;
+}
+
+const cli: Cli = {
+  terminal: createTerminal(process.stdout, process.stderr, process.env),
+  clock: systemClock,
+  version: readVersion(),
+  interrupted: interruptOnSignals(),
+  openWorkspace,
+  checks: doctorChecks(process.env),
+  readStdin: () => text(process.stdin),
+};
+
+// A reader that has seen enough (`ploinky get agents | head -1`) is no error.
+process.stdout.on('error', () => process.exit(0));
+process.exitCode = await runCli(process.argv.slice(2), cli);
+// Handlers of signals and a watchdog's pipe must not keep a finished command alive.
+process.stdout.write('', () => process.exit());
