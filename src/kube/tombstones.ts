@@ -1,4 +1,4 @@
-import { compareVersions } from './resource-version.ts';
+import { compareVersions, newerVersion } from './resource-version.ts';
 
 /**
  * Remembers deletions, so that an event from before one does not bring the object back. Bounded: past `limit`
@@ -22,8 +22,9 @@ export function createTombstones(limit = 1024) {
     },
     bury(text: string, version: string | undefined): void {
       if (version === undefined) return;
+      const before = buried.get(text);
       buried.delete(text);
-      buried.set(text, version);
+      buried.set(text, newerVersion(before, version));
       if (buried.size <= limit) return;
       const [oldest] = buried;
       if (oldest === undefined) return;
