@@ -14,6 +14,16 @@ export const driverErrors = {
   DriverUnavailable: 'Install the missing program; `ploinky doctor` names it.',
 } as const;
 
+/** The condition reason (src/api/reasons.ts) that stands for each code, where one does. */
+export const reasonOfCode: Readonly<Record<string, string>> = {
+  InstallFailed: 'InstallFailed',
+  UnsafeMount: 'CodeUnavailable',
+  CodeFolder: 'CodeUnavailable',
+  CodeUnreadable: 'CodeUnavailable',
+  InlineName: 'CodeUnavailable',
+  DriverUnavailable: 'DriverUnavailable',
+};
+
 export type DriverErrorCode = keyof typeof driverErrors;
 
 export function driverError(code: DriverErrorCode, message: string, cause?: unknown): TerminalError {

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Availability, Driver, LogOptions } from '../driver.ts';
+import { reasonOfCode } from '../errors.ts';
 import type { Observed, Workload, WorkloadId } from '../workload.ts';
 import { findNoted, findRecords, noteWorkload } from './adopt.ts';
 import { Installs } from './installs.ts';
@@ -8,7 +9,7 @@ import { launchAgent } from './launch-run.ts';
 import { readLog, tailOf } from './log-reader.ts';
 import { observe } from './observe.ts';
 import { type HostDriverOptions, hostDefaults } from './options.ts';
-import { runPlaces, workloadKey } from './places.ts';
+import { placesOfDriver, runPlaces, workloadKey } from './places.ts';
 import { isAlive } from './record.ts';
 import { buryRun, Run } from './run.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
@@ -27,6 +28,14 @@ export function createHostDriver(options: HostDriverOptions): Driver {
   return new HostDriver(options);
 }
 
+/** Settles with `promise`, or resolves when `signal` is aborted first. */
+function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
 class HostDriver implements Driver {
   readonly name: Driver['name'];
   readonly #options: HostDriverOptions;
@@ -38,8 +47,8 @@ class HostDriver implements Driver {
 
   constructor(options: HostDriverOptions) {
     this.name = options.sandbox.name;
-    this.#options = options;
-    this.#installs = new Installs(options);
+    this.#options = { ...options, places: placesOfDriver(options.places, this.name) };
+    this.#installs = new Installs(this.#options);
     this.#adopted = this.#adopt().catch((error: unknown) => {
       options.log.error('could not look for running sandboxes', { error });
     });
@@ -66,10 +75,7 @@ class HostDriver implements Driver {
   ): Promise<{ readonly done: boolean }> {
     await this.#adopted;
     const slot = this.#slotOf(id);
-    if (slot.start !== undefined) {
-      slot.start.isCancelled = true;
-      this.#abandonInstall(slot, slot.start);
-    }
+    if (slot.start !== undefined) this.#cancel(slot.start);
     if (slot.run !== undefined && !slot.run.isOver) {
       slot.run.stop(this.#graceMs);
       return { done: false };
@@ -131,9 +137,7 @@ class HostDriver implements Driver {
       return;
     }
     if (slot.start !== undefined) {
-      if (slot.start.workload.specHash === workload.specHash) return;
-      slot.start.isCancelled = true;
-      this.#abandonInstall(slot, slot.start);
+      if (slot.start.workload.specHash !== workload.specHash) this.#cancel(slot.start);
       return;
     }
     if (!slot.isEndTold && this.#hasEnd(slot)) {
@@ -151,8 +155,10 @@ class HostDriver implements Driver {
   #begin(slot: Slot, workload: Workload): void {
     const attempt: StartAttempt = {
       workload,
+      instance: this.#options.random.uuid(),
+      startedAt: this.#options.clock.now(),
+      cancel: new AbortController(),
       phase: workload.install === undefined ? 'Starting' : 'Installing',
-      isCancelled: false,
     };
     slot.start = attempt;
     slot.failure = undefined;
@@ -167,9 +173,12 @@ class HostDriver implements Driver {
 
   async #start(slot: Slot, attempt: StartAttempt): Promise<void> {
     const { workload } = attempt;
+    const { signal } = attempt.cancel;
     await this.#prepare(slot, workload);
-    if (workload.install !== undefined) await this.#installs.ensure(workload, workload.install);
-    if (attempt.isCancelled) return;
+    if (workload.install !== undefined) {
+      await unlessAborted(this.#installs.ensure(workload, workload.install), signal);
+    }
+    if (signal.aborted) return;
     if (attempt.phase === 'Installing') {
       attempt.phase = 'Starting';
       this.#tell(slot);
@@ -177,7 +186,7 @@ class HostDriver implements Driver {
     const record = await launchAgent(workload, slot.at, this.#options);
     slot.run = this.#newRun(slot, record);
     await slot.run.follow();
-    if (attempt.isCancelled) slot.run.stop(this.#graceMs);
+    if (signal.aborted) slot.run.stop(this.#graceMs);
   }
 
   async #prepare(slot: Slot, { id }: Workload): Promise<void> {
@@ -188,20 +197,28 @@ class HostDriver implements Driver {
   }
 
   #noteFailure(slot: Slot, attempt: StartAttempt, error: unknown): void {
-    if (attempt.isCancelled) return;
+    if (attempt.cancel.signal.aborted) return;
     slot.run = undefined;
-    const code = codeOf(error);
-    const reason = code === 'InstallFailed' ? { reason: code } : {};
-    slot.failure = { specHash: attempt.workload.specHash, ...reason, message: messageOf(error) };
+    const reason = reasonOfCode[codeOf(error) ?? ''];
+    const { instance, startedAt, workload } = attempt;
+    slot.failure = {
+      instance,
+      startedAt,
+      at: this.#options.clock.now(),
+      specHash: workload.specHash,
+      ...(reason === undefined ? {} : { reason }),
+      message: messageOf(error),
+    };
     this.#options.log.warn('a workload could not be started', { workload: slot.id, error });
   }
 
-  /** Ends an install that only this workload waited for. */
-  #abandonInstall(slot: Slot, { workload, phase }: StartAttempt): void {
-    if (phase !== 'Installing' || workload.install === undefined) return;
-    const { digest } = workload.install;
+  /** Gives up a start; an install goes on when another workload waits for it too. */
+  #cancel(attempt: StartAttempt): void {
+    attempt.cancel.abort();
+    const digest = attempt.workload.install?.digest;
+    if (attempt.phase !== 'Installing' || digest === undefined) return;
     const isShared = [...this.#slots.values()].some(
-      (other) => other !== slot && other.start?.workload.install?.digest === digest,
+      ({ start }) => start?.cancel.signal.aborted === false && start.workload.install?.digest === digest,
     );
     if (!isShared) this.#installs.abandon(digest);
   }

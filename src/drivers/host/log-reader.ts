@@ -1,6 +1,7 @@
 import { watch } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 
 /** Most that is read from the end of a log to find its last lines. */
 const tailBytes = 256 * 1024;
@@ -54,30 +55,34 @@ export async function* readLog(
 }
 
 async function* followLog(path: string, from: End, signal: AbortSignal | undefined): AsyncIterable<string> {
-  const changes = watchFile(path, signal);
   let { position, file, text: rest } = from;
-  for await (const _ of changes) {
-    const now = await stat(path).catch(() => undefined);
-    if (now === undefined) continue;
-    if (now.ino !== file) {
-      position = 0;
-      file = now.ino;
+  let decoder = new StringDecoder('utf8');
+  for await (const _ of watchFile(path, signal)) {
+    for (;;) {
+      const now = await stat(path).catch(() => undefined);
+      if (now === undefined) break;
+      if (now.ino !== file) {
+        position = 0;
+        file = now.ino;
+        decoder = new StringDecoder('utf8');
+      }
+      const added = await readFrom(path, position, now.size);
+      if (added.length === 0) break;
+      position += added.length;
+      const lines = (rest + decoder.write(added)).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
     }
-    const added = await readFrom(path, position, now.size);
-    position += Buffer.byteLength(added);
-    const lines = (rest + added).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
   }
 }
 
-async function readFrom(path: string, position: number, size: number): Promise<string> {
-  if (size <= position) return '';
+async function readFrom(path: string, position: number, size: number): Promise<Buffer> {
+  if (size <= position) return Buffer.alloc(0);
   const file = await open(path, 'r');
   try {
     const buffer = Buffer.alloc(Math.min(size - position, tailBytes));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
-    return buffer.toString('utf8', 0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }

@@ -1,7 +1,7 @@
 import type { Observed, ObservedInstance } from '../workload.ts';
 import type { Run } from './run.ts';
 import type { RecordedExit } from './shim/record-file.ts';
-import type { Slot } from './slot.ts';
+import type { Slot, StartFailure } from './slot.ts';
 
 /** What `ensure` answers for a slot as it is now. Pure. */
 export function observe(slot: Slot): Observed {
@@ -12,13 +12,21 @@ export function observe(slot: Slot): Observed {
     const message = start.phase === 'Installing' ? 'the install step runs' : 'the sandbox is being started';
     return { ...answer(start.phase, message, run), specHash: start.workload.specHash };
   }
-  if (failure !== undefined) {
-    const reason = failure.reason === undefined ? {} : { reason: failure.reason };
-    return { ...answer('Failed', failure.message, undefined), ...reason, specHash: failure.specHash };
-  }
+  if (failure !== undefined) return observeFailure(slot.id.name, failure);
   if (run === undefined) return answer('Absent', 'nothing is there', undefined);
   const exit = run.record.exit;
   return answer('Failed', `${describeExit(exit)}${slot.tail === '' ? '' : `\n${slot.tail}`}`, run);
+}
+
+function observeFailure(name: string, failure: StartFailure): Observed {
+  const { instance: uid, startedAt, at, reason } = failure;
+  const exit = { code: null, signal: null, at };
+  return {
+    ...answer('Failed', failure.message, undefined),
+    ...(reason === undefined ? {} : { reason }),
+    specHash: failure.specHash,
+    instances: [{ name, uid, address: '', terminating: false, startedAt, exit }],
+  };
 }
 
 function observeRunning(run: Run): Observed {

@@ -30,6 +30,12 @@ export interface RunPlaces {
   readonly files: string;
 }
 
+/** The places of one driver: two drivers of a workspace never see each other's runs. */
+export function placesOfDriver(places: HostPlaces, name: string): HostPlaces {
+  const folder = name.slice(0, 1);
+  return { ...places, workloads: join(places.workloads, folder), files: join(places.files, folder) };
+}
+
 /** 12 hex digits that name a workload on this host; another Agent object, another key. */
 export function workloadKey(id: WorkloadId): string {
   return sha256Hex(`${id.namespace}/${id.name}/${id.uid}`).slice(0, 12);

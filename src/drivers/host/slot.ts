@@ -11,7 +11,7 @@ export interface Slot {
   /** A start under way: installing, preparing folders, waiting for the shim. */
   start: StartAttempt | undefined;
   /** Why the latest start never got as far as a run. */
-  failure: { readonly specHash: string; readonly reason?: string; readonly message: string } | undefined;
+  failure: StartFailure | undefined;
   /** The run's end, or the failure, was told to whoever asks: only then may it be started again. */
   isEndTold: boolean;
   /** Last lines of the log when the run ended. */
@@ -20,10 +20,23 @@ export interface Slot {
   isRemoved: boolean;
 }
 
+/** Told as an instance that ended, so that whoever counts ends counts this one too. */
+export interface StartFailure {
+  readonly instance: string;
+  readonly specHash: string;
+  readonly startedAt: number;
+  readonly at: number;
+  readonly reason?: string;
+  readonly message: string;
+}
+
 export interface StartAttempt {
   readonly workload: Workload;
+  readonly instance: string;
+  readonly startedAt: number;
+  /** Aborted when the workload is removed or changes before it runs. */
+  readonly cancel: AbortController;
   phase: 'Installing' | 'Starting';
-  isCancelled: boolean;
 }
 
 export function newSlot(id: WorkloadId, at: RunPlaces): Slot {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { Clock } from '#kit/clock.ts';
 import { signalGroup } from '#kit/process.ts';
 import { killGroups, removeGroups } from './cgroups.ts';
@@ -10,12 +11,25 @@ export function stopGracefully(
   graceMs: number,
   clock: Clock,
 ): () => void {
-  if (leader === undefined || graceMs <= 0) {
+  if (leader === undefined || graceMs <= 0 || isStillSettingUp(child, leader)) {
     killHard(child, leader);
     return () => undefined;
   }
   trySignal(leader, 'SIGTERM');
   return clock.after(graceMs, () => killHard(child, leader));
+}
+
+/**
+ * True while a sandbox's first process has not yet started the command: it would ignore SIGTERM, and there is
+ * nothing to end gracefully. Where the command leads the group itself, this is false.
+ */
+function isStillSettingUp(child: ChildProcess, leader: number): boolean {
+  if (leader === child.pid) return false;
+  try {
+    return readFileSync(`/proc/${leader}/task/${leader}/children`, 'utf8').trim() === '';
+  } catch {
+    return false;
+  }
 }
 
 /** SIGKILL to the group and to the command the shim started; a pid namespace dies with its first process. */
