@@ -69,6 +69,7 @@ class ReconcileLoop implements Controller {
   readonly #metrics;
   readonly #abort = new AbortController();
   readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
   #stopSources: (() => void)[] = [];
   #workers: Promise<void>[] = [];
 
@@ -85,6 +86,7 @@ class ReconcileLoop implements Controller {
     const { sources, concurrency = 1 } = this.#options;
     this.#stopSources = sources.map((source) => source.start((key) => this.#queue.add(key)));
     await Promise.race([Promise.all(sources.map((source) => source.synced)), this.#stopped.promise]);
+    if (this.#isStopped) return;
     this.#workers = Array.from({ length: concurrency }, () => this.#work());
     this.#log.info('controller started');
   }
@@ -96,6 +98,7 @@ class ReconcileLoop implements Controller {
   async stop({ graceMs = 30_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     for (const stop of this.#stopSources) stop();
     this.#queue.close();
+    this.#isStopped = true;
     this.#stopped.resolve();
     const cancel = this.#options.clock.after(graceMs, () => {
       this.#abort.abort(new Error('the controller is stopping'));
