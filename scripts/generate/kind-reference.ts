@@ -1,7 +1,7 @@
 import type { Kind } from '#api/kinds.ts';
 import { documentedNames } from '#api/labels.ts';
 import { apiVersion } from '#api/meta.ts';
-import { fullDescription, type JsonSchema, jsonSchemaOf } from '#api/schema/json-schema.ts';
+import { type JsonSchema, jsonSchemaOf } from '#api/schema/json-schema.ts';
 import { anchor, code, table } from './markdown.ts';
 
 /** One object type of a kind: `spec`, `spec.runtime`, `spec.mcp.tools[]`. */
@@ -22,7 +22,8 @@ export function kindReference(kind: Kind): string {
     `# ${resource.kind}`,
     description,
     `\`${apiVersion}\`, \`kubectl get ${resource.plural}\` or \`kubectl get ${shortName}\`; with the other kinds: \`kubectl get ploinky\`.`,
-    ...(kind.unimplemented === undefined ? [] : [`**${kind.unimplemented}.**`]),
+    ...(kind.unimplemented === undefined ? [] : [`**${kind.unimplemented}**`]),
+    'Fields marked *not yet* are known, but this version does nothing with them: an object that sets one gets the condition `Accepted=False` with the reason `NotImplemented` and is not carried out. A field that is not listed here is refused.',
     columnsOf(kind),
     ...sections.map(renderSection),
     ...(resource.kind === 'Agent' ? [namesOf()] : []),
@@ -63,13 +64,26 @@ function renderSection({ path, schema }: Section): string {
     `\`${name}\``,
     typeText(`${path}.${name}`, member),
     defaultText(member, required.has(name)),
-    fullDescription(member) ?? '',
+    meaning(member),
   ]);
-  const description = path.includes('.') ? fullDescription(schema) : undefined;
+  const description = path.includes('.') ? meaning(schema) : undefined;
   const body = rows.length === 0 ? 'No fields.' : table(['Field', 'Type', 'Default', 'Meaning'], rows);
-  return [`## ${path}`, ...(description === undefined ? [] : [description]), body, ...rulesOf(schema)].join(
-    '\n\n',
-  );
+  return [
+    `## ${path}`,
+    ...(description === undefined || description === '' ? [] : [description]),
+    body,
+    ...rulesOf(schema),
+  ].join('\n\n');
+}
+
+/** The description, short about what is not there yet: the top of the page says what that means. */
+function meaning(schema: JsonSchema): string {
+  const values = schema['x-ploinky-not-implemented-values'] ?? [];
+  const marks = [
+    schema['x-ploinky-implemented'] === false ? ' *Not yet.*' : '',
+    values.length > 0 ? ` *Not yet: ${values.join(', ')}.*` : '',
+  ];
+  return `${schema.description ?? ''}${marks.join('')}`;
 }
 
 function rulesOf(schema: JsonSchema): string[] {
@@ -91,39 +105,30 @@ function isEmpty(value: unknown): boolean {
 
 function typeText(path: string, schema: JsonSchema): string {
   if (schema.properties !== undefined) return `[object](#${anchor(path)})`;
+  if (schema['x-kubernetes-int-or-string']) return 'whole number or text';
   if (schema.anyOf !== undefined)
     return schema.anyOf.map((alternative) => typeText(path, alternative)).join(' or ');
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
-  if (schema.type === 'array')
-    return `list of ${itemText(path, schema.items ?? {})}${bounds(schema.minItems, schema.maxItems)}`;
+  if (schema.type === 'array') return listText(path, schema);
   if (schema.type === 'object') return objectText(path, schema);
-  return scalarText(schema);
+  return schema.type === 'boolean' ? '`true`, `false`' : scalarText(schema);
 }
 
-function itemText(path: string, items: JsonSchema): string {
-  return items.properties === undefined ? typeText(`${path}[]`, items) : `[objects](#${anchor(`${path}[]`)})`;
+function listText(path: string, { items = {}, maxItems }: JsonSchema): string {
+  const ofObjects = `[objects](#${anchor(`${path}[]`)})`;
+  const item = items.properties === undefined ? typeText(`${path}[]`, items) : ofObjects;
+  return `list of ${item}, at most ${maxItems}`;
 }
 
 function objectText(path: string, schema: JsonSchema): string {
   const { additionalProperties: values } = schema;
   if (schema['x-kubernetes-preserve-unknown-fields'] || typeof values !== 'object') return 'any object';
-  return `map of name to ${typeText(path, values)}, at most ${schema.maxProperties}`;
+  return `map of names to ${typeText(path, values)}, at most ${schema.maxProperties}`;
 }
 
 function scalarText(schema: JsonSchema): string {
-  switch (schema.type) {
-    case 'string':
-      return `text${bounds(schema.minLength, schema.maxLength)}`;
-    case 'integer':
-      return `whole number${bounds(schema.minimum, schema.maximum)}`;
-    case 'number':
-      return `number${bounds(schema.minimum, schema.maximum)}`;
-    default:
-      return schema.type ?? 'anything';
-  }
-}
-
-function bounds(minimum: number | undefined, maximum: number | undefined): string {
-  if (maximum === undefined) return minimum === undefined ? '' : ` ≥ ${minimum}`;
-  return minimum === undefined ? ` ≤ ${maximum}` : ` ${minimum}–${maximum}`;
+  const { type, minimum, maximum, maxLength } = schema;
+  if (type === 'string') return maxLength === undefined ? 'text' : `text (≤ ${maxLength})`;
+  const name = type === 'integer' ? 'whole number' : 'number';
+  return maximum === 9_007_199_254_740_991 ? `${name} (≥ ${minimum})` : `${name} (${minimum} to ${maximum})`;
 }

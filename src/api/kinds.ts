@@ -113,7 +113,7 @@ export const taskKind: Kind = {
   ],
   maxNameLength: 253,
   unimplemented:
-    'Tasks are not implemented yet; nothing runs for them. Call the tool through the router instead',
+    'Tasks are not implemented yet: nothing runs for them. Call the tool through the router instead.',
   transition: {
     rule: 'has(oldSelf.schedule) || self == oldSelf',
     message: 'a Task cannot change once it is made, unless it has a schedule; delete it and make another',
