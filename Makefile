@@ -1,0 +1,48 @@
+# Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up test lint generate bench build install clean
+
+# The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
+NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
+PREFIX ?= /usr/local
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
+
+# npm writes this file at the end of an install; it is older than the lock file when packages changed.
+node_modules/.package-lock.json: package-lock.json package.json
+	@command -v npm >/dev/null || { echo 'npm is missing: install Node (any version with npm) from https://nodejs.org or your system' >&2; exit 1; }
+	npm ci
+	@touch $@
+
+setup: node_modules/.package-lock.json ## Install npm packages and, as root, missing system packages
+	@$(NODE) scripts/setup.ts
+
+demo: setup ## Start the examples in sandboxes, call their tools, show it, stop
+	@$(NODE) scripts/demo.ts
+
+up: setup ## Start the examples and stay until Ctrl-C
+	@bin/ploinky --workspace examples up --apply examples
+
+test: setup lint ## Check everything that can be checked on this machine
+	@$(NODE) scripts/test.ts
+
+lint: node_modules/.package-lock.json ## Check format, layers, types and generated files
+	@node_modules/.bin/biome check --error-on-warnings .
+	@node_modules/.bin/tsc --noEmit
+	@$(NODE) scripts/generate.ts --check
+
+generate: node_modules/.package-lock.json ## Write crds/ and docs/reference from src/api
+	@$(NODE) scripts/generate.ts
+
+bench: setup ## Measure this machine
+	@if [ -f scripts/bench.ts ]; then $(NODE) scripts/bench.ts; else echo 'There is no bench yet.' >&2; exit 1; fi
+
+build: node_modules/.package-lock.json ## Bundle the agent-server into dist/
+	@$(NODE) scripts/build.ts
+
+install: setup ## Link bin/ploinky into $(PREFIX)/bin
+	@mkdir -p "$(PREFIX)/bin" && ln -sf "$(CURDIR)/bin/ploinky" "$(PREFIX)/bin/ploinky" && echo "Linked $(PREFIX)/bin/ploinky"
+
+clean: ## Remove what was installed and built
+	rm -rf node_modules test/peers/node_modules dist .out
