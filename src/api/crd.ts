@@ -75,11 +75,10 @@ function objectSchema(kind: Kind): JsonSchema {
     type: 'object',
     description: kind.description,
     required: ['spec'],
-    'x-kubernetes-validations': [nameRule(kind)],
     properties: {
       apiVersion: { type: 'string', description: 'Version of this kind of object.' },
       kind: { type: 'string', description: 'Kind of object.' },
-      metadata: { type: 'object' },
+      metadata: { type: 'object', properties: { name: nameSchema(kind) } },
       spec: specSchema(kind),
       status: {
         description: 'What is; written by the controller.',
@@ -102,15 +101,7 @@ function specSchema(kind: Kind): JsonSchema {
   };
 }
 
-/** The API server lets names be 253 characters with dots; ours become host names, labels and paths. */
-function nameRule({ resource, maxNameLength }: Kind): { rule: string; message: string; fieldPath?: string } {
-  const dots = maxNameLength === 63 ? " && !self.metadata.name.contains('.')" : '';
-  return {
-    rule: `size(self.metadata.name) <= ${maxNameLength}${dots}`,
-    message: `metadata.name of ${articleOf(resource.kind)} must be at most ${maxNameLength} characters${dots === '' ? '' : ' without dots'}; choose a shorter name`,
-  };
-}
-
-function articleOf(kind: string): string {
-  return /^[AEIOU]/.test(kind) ? `an ${kind}` : `a ${kind}`;
+/** The API server lets names be 253 characters with dots; those of Agents and Routes become host names, labels and paths. */
+function nameSchema({ maxNameLength, namePattern }: Kind): JsonSchema {
+  return { type: 'string', maxLength: maxNameLength, pattern: namePattern.source };
 }

@@ -33,11 +33,16 @@ export interface Kind {
   };
   /** Longest name. Its workloads, hosts and labels carry it. */
   readonly maxNameLength: number;
+  readonly namePattern: RegExp;
   /** Why nothing of this kind is carried out yet, and what to do instead. */
   readonly unimplemented?: string;
   /** CEL over spec and oldSelf that an update must satisfy. */
   readonly transition?: { readonly rule: string; readonly message: string };
 }
+
+/** DNS-1123 label and subdomain (RFC 1123). */
+const labelPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const subdomainPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 const age: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
@@ -73,6 +78,7 @@ export const agentKind: Kind = {
     labelSelectorPath: '.status.selector',
   },
   maxNameLength: 63,
+  namePattern: labelPattern,
 };
 
 export const routeKind: Kind = {
@@ -90,6 +96,7 @@ export const routeKind: Kind = {
     age,
   ],
   maxNameLength: 63,
+  namePattern: labelPattern,
 };
 
 export const taskKind: Kind = {
@@ -112,6 +119,7 @@ export const taskKind: Kind = {
     age,
   ],
   maxNameLength: 253,
+  namePattern: subdomainPattern,
   unimplemented:
     'Tasks are not implemented yet: nothing runs for them. Call the tool through the router instead.',
   transition: {

@@ -42,4 +42,9 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     meaning:
       'On an Agent: a new value stops and starts it once, and resumes it when it is Halted (`ploinky restart NAME`, or `kubectl annotate ag NAME ploinky.dev/restart="$(date)" --overwrite`).',
   },
+  {
+    name: routerTableAnnotation,
+    kind: 'annotation',
+    meaning: 'On a router’s Lease: the digest of the routing table that it serves.',
+  },
 ];

@@ -11,6 +11,8 @@ export const acceptedReasons = {
     'A field is known but this version does nothing with it. Remove the field that the message names, or use a version that implements it.',
   Conflict:
     'Another object asked for the same host and path earlier. Choose another host or path, or delete the other one.',
+  HostNotAllowed:
+    'The router’s configuration does not let this namespace use the host. Choose another host, or ask the administrator.',
 } as const;
 
 /** About an Agent, at Ready, Progressing, Degraded and Halted. */
@@ -56,8 +58,6 @@ export const routeReasons = {
   AgentNotFound: 'An Agent that the Route names does not exist. Create it, or remove it from the Route.',
   NoAgentsSelected:
     'The selector matches no Agent. Label an Agent, or change the selector; until then the Route serves nothing.',
-  HostNotAllowed:
-    'The router’s configuration does not let this namespace use the host. Choose another host, or ask the administrator.',
   ToolNameConflict:
     'Two tools have the same name and naming is Never. The first Agent by name wins; use Conflict, or a rename.',
   Programmed: 'Every router serves the Route as it is now. Nothing to do.',

@@ -79,19 +79,16 @@ function envelopeErrors(object: Record<string, unknown>, { resource }: Kind): Fi
   return errors;
 }
 
-/** DNS-1123 (RFC 1123); Agents and Routes have names without dots, since they become parts of host names. */
-function metadataErrors(metadata: unknown, { resource, maxNameLength }: Kind): FieldError[] {
+function metadataErrors(metadata: unknown, { resource, maxNameLength, namePattern }: Kind): FieldError[] {
   const name = isObject(metadata) ? metadata['name'] : undefined;
   const path = 'metadata.name';
   if (typeof name !== 'string' || name === '')
     return [{ path, message: 'is required; give the object a name' }];
-  const part = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-  const pattern = maxNameLength === 63 ? new RegExp(`^${part}$`) : new RegExp(`^${part}(\\.${part})*$`);
   if (name.length > maxNameLength) {
     return [{ path, message: `must be at most ${maxNameLength} characters; choose a shorter name` }];
   }
-  if (pattern.test(name)) return [];
-  const dots = maxNameLength === 63 ? 'without dots, ' : '';
+  if (namePattern.test(name)) return [];
+  const dots = namePattern.test('a.b') ? '' : 'without dots, ';
   const message = `of ${resource.kind} must be lower-case letters, digits and "-", ${dots}and begin and end with a letter or digit`;
   return [{ path, message }];
 }

@@ -21,13 +21,18 @@ export function editorSchema(kind: Kind): JsonSchema {
   };
 }
 
-function metadataSchema({ maxNameLength }: Kind): JsonSchema {
+function metadataSchema({ maxNameLength, namePattern }: Kind): JsonSchema {
   const text = { type: 'object', additionalProperties: { type: 'string' } };
   return {
     type: 'object',
     required: ['name'],
     properties: {
-      name: { type: 'string', minLength: 1, maxLength: maxNameLength, description: 'Name of the object.' },
+      name: {
+        type: 'string',
+        maxLength: maxNameLength,
+        pattern: namePattern.source,
+        description: 'Name of the object.',
+      },
       namespace: { type: 'string', description: 'Namespace. Default: that of the context.' },
       labels: { ...text, description: 'Labels.' },
       annotations: { ...text, description: 'Annotations.' },
