@@ -37,10 +37,19 @@ async function ensureRuntime(paths: WorkspacePaths, uid: number, tries = 3): Pro
   }
 }
 
-/** Removes the sockets' folder, and the one above when it was the last. What is gone already is fine. */
+/** Removes the sockets' folder with all that is in it, and the one above when it was the last. */
 export async function removeRuntime(paths: WorkspacePaths): Promise<void> {
   await rm(paths.runtime, { recursive: true, force: true });
-  await rmdir(dirname(paths.runtime)).catch((error: unknown) => {
+  await removeIfEmpty(dirname(paths.runtime));
+}
+
+/** The same where it holds nothing: an `up` that begins at this moment may have just made it. */
+export async function removeEmptyRuntime(paths: WorkspacePaths): Promise<void> {
+  for (const path of [paths.workloads, paths.runtime, dirname(paths.runtime)]) await removeIfEmpty(path);
+}
+
+async function removeIfEmpty(path: string): Promise<void> {
+  await rmdir(path).catch((error: unknown) => {
     const fine = ['ENOENT', 'ENOTEMPTY', 'EEXIST'];
     if (!fine.includes(codeOf(error) ?? '')) throw error;
   });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '#kit/clock.ts';
 import { CodedError } from '#kit/errors.ts';
 import { workspaceErrors } from './errors.ts';
-import { removeRuntime } from './folders.ts';
+import { removeEmptyRuntime, removeRuntime } from './folders.ts';
 import { parseLease, writeLease } from './lease.ts';
 import { findHolder, holderRuns } from './lock.ts';
 import type { WorkspacePaths } from './paths.ts';
@@ -38,7 +38,10 @@ export async function stopWorkspace(options: StopOptions): Promise<'stopped' | '
 async function tidyUp(paths: WorkspacePaths, clock: Clock): Promise<'tidied' | 'nothing'> {
   const found = await runningShims(paths.workloads);
   const lease = parseLease(await readFile(paths.lease, 'utf8').catch(() => ''));
-  if (found.length === 0 && lease === undefined) return 'nothing';
+  if (found.length === 0 && lease === undefined) {
+    await removeEmptyRuntime(paths);
+    return 'nothing';
+  }
   await writeLease(paths.lease, { pid: process.pid, counter: (lease?.counter ?? 0) + 1, state: 'down' });
   await endWorkloads(paths.workloads, { clock, graceMs: 15_000 });
   await removeRuntime(paths);
