@@ -9,6 +9,7 @@ import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
+import { createEventRecorder } from '#kube/events.ts';
 import type { IndexFunctions } from '#kube/indexes.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
@@ -25,6 +26,8 @@ export interface ManagerOptions {
   readonly host: HostSettings;
   /** Where the master key lives, and whose agents appear without a Route. */
   readonly homeNamespace: string;
+  /** Which process this is, in Events and Leases: a pod's or a host's name. */
+  readonly identity: string;
   /** Namespace to watch. Default: all. */
   readonly namespace?: string;
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
@@ -50,8 +53,13 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   const configMaps = inform<ConfigMap>(configMapResource);
   const leases = inform<Lease>(leaseResource);
   const { homeNamespace, hostClaims = {} } = options;
+  const events = createEventRecorder({
+    ...options,
+    component: 'ploinky-controller',
+    instance: options.identity,
+  });
   const controllers = [
-    createAgentController({ ...options, agents, secrets, configMaps }),
+    createAgentController({ ...options, agents, secrets, configMaps, events }),
     createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
     createTaskController({ ...options, tasks }),
   ];
@@ -60,6 +68,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   return {
     async stop() {
       await Promise.all(controllers.map((controller) => controller.stop()));
+      await events.stop();
       await Promise.all(
         [agents, routes, tasks, secrets, configMaps, leases].map((informer) => informer.stop()),
       );

@@ -8,6 +8,7 @@ import type { Random } from '#kit/random.ts';
 import type { CacheEvent } from '#kube/cache.ts';
 import type { Client } from '#kube/client.ts';
 import { type Controller, createController } from '#kube/controller.ts';
+import type { EventRecorder } from '#kube/events.ts';
 import type { Informer } from '#kube/informer.ts';
 import type { ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
@@ -53,6 +54,7 @@ export interface AgentControllerOptions {
   readonly configMaps: Informer<ConfigMap>;
   readonly drivers: readonly Driver[];
   readonly host: HostSettings;
+  readonly events: EventRecorder;
   /** Namespace of the master key's Secret. */
   readonly homeNamespace: string;
   readonly clock: Clock;
@@ -82,6 +84,7 @@ export function createAgentController(options: AgentControllerOptions): Controll
     drivers: options.drivers,
     reports,
     host: options.host,
+    events: options.events,
     observe: agents.observe,
     gather: createGather(options, (uid) => reports.get(uid)),
   });

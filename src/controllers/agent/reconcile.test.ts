@@ -15,6 +15,7 @@ function createStage(initial: Agent) {
   const stage = {
     agent: initial as Agent | undefined,
     writes: [] as string[],
+    events: [] as string[],
     ensured: [] as { workload: Workload; start: boolean }[],
     removed: [] as { retain: boolean }[],
     followed: [] as ReportTarget[],
@@ -74,6 +75,7 @@ function createStage(initial: Agent) {
       close: () => undefined,
     },
     host: { codeRoot: '/ws' },
+    events: { event: (_about, type, reason) => stage.events.push(`${type} ${reason}`) },
     observe: replace,
     gather: async (agent, memory) =>
       makeFacts({
@@ -179,6 +181,20 @@ test('six ends in a row halt the agent, and a new restart annotation resumes it'
   await stage.reconcile();
   await stage.reconcile();
   assert.equal(stage.ensured.at(-1)?.start, true);
+});
+
+test('operators are told once of an end and once of Ready', async () => {
+  const stage = createStage(held());
+  const ended = makeInstance({ exit: { code: 1, signal: null, at: noon } });
+  stage.answer = ({ specHash }) => makeObserved({ phase: 'Failed', specHash, instances: [ended] });
+  await stage.reconcile();
+  await stage.reconcile();
+  await stage.reconcile();
+  stage.now += 1_000;
+  stage.report = makeReport({ instance: 'i2' });
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [makeInstance({ uid: 'i2' })] });
+  await stage.reconcile();
+  assert.deepEqual(stage.events, ['Warning BackOff', 'Normal Ready']);
 });
 
 test('a suspended agent ends and keeps its workspace', async () => {

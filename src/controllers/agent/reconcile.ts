@@ -3,11 +3,13 @@ import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Observed, WorkloadId } from '#drivers/workload.ts';
 import type { Client } from '#kube/client.ts';
+import type { EventRecorder } from '#kube/events.ts';
 import { again, type Result, settled } from '#kube/result.ts';
 import { deriveAgentKey } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
+import { noticesOf } from './events.ts';
 import type { AgentFacts } from './facts.ts';
 import { forSpec, historyFromStatus, type RunHistory, recordEnd, recordReady } from './history.ts';
 import type { AgentReports } from './reports.ts';
@@ -21,6 +23,7 @@ export interface AgentReconcilerOptions {
   readonly drivers: readonly Driver[];
   readonly reports: AgentReports;
   readonly host: HostSettings;
+  readonly events: Pick<EventRecorder, 'event'>;
   /** Told what each write answered, so that the next reconcile does not read an older state. */
   readonly observe: (agent: Agent) => void;
   /** Gathers all facts that come from caches; reads, writes nothing. */
@@ -167,7 +170,11 @@ async function writeStatus(
   status: AgentStatus,
 ): Promise<void> {
   const written = await options.client.applyStatus<Agent>(agentResource, agent, status, { fieldManager });
-  if (written !== agent) options.observe(written);
+  if (written === agent) return;
+  options.observe(written);
+  for (const { type, reason, message } of noticesOf(agent.status, status)) {
+    options.events.event(agent, type, reason, message);
+  }
 }
 
 /** Ends the sandbox, whichever driver made it, then lets the API forget the Agent. */

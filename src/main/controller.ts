@@ -1,0 +1,96 @@
+import { hostname } from 'node:os';
+import { basename, join } from 'node:path';
+import { startManager } from '#controllers/manager.ts';
+import type { Driver } from '#drivers/driver.ts';
+import { probeLimits } from '#drivers/host/limits.ts';
+import type { HostPlaces } from '#drivers/host/places.ts';
+import { createLaptopDrivers } from '#drivers/laptop.ts';
+import { systemClock } from '#kit/clock.ts';
+import { systemRandom } from '#kit/random.ts';
+import { createClient } from '#kube/client.ts';
+import { unixEndpoint } from '#kube/endpoint.ts';
+import { hostFacts, locateWorkspace } from '#workspace/host.ts';
+import type { WorkspacePaths } from '#workspace/paths.ts';
+import { findCaBundle, trySystemdScope } from './host-facts.ts';
+import { createLog } from './log.ts';
+import { parseFlags } from './options.ts';
+import { type Running, runUntilEnded } from './run.ts';
+
+/**
+ * The controller of one workspace: `--workspace DIR --router-port N`. Sandboxes outlive it and are adopted by the
+ * next one.
+ */
+const log = createLog('controller');
+const checkout = join(import.meta.dirname, '../..');
+
+/** The shims look at the lease every two seconds and end after half a minute of looks without a change. */
+const leaseTicks = { tickMs: 2_000, staleTicks: 15 };
+
+async function start(): Promise<Running> {
+  const flags = parseFlags(process.argv.slice(2), { workspace: undefined, 'router-port': undefined });
+  const paths = await locateWorkspace(flags.workspace, process.env);
+  const client = createClient({
+    endpoint: unixEndpoint(paths.apiSocket),
+    clock: systemClock,
+    userAgent: 'ploinky-controller',
+  });
+  const drivers = await createDrivers(paths, Number(flags['router-port']));
+  const manager = await startManager({
+    client,
+    drivers,
+    host: { codeRoot: paths.root },
+    homeNamespace: 'default',
+    identity: hostname(),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+  return {
+    async close() {
+      await manager.stop();
+      await client.close();
+    },
+  };
+}
+
+async function createDrivers(paths: WorkspacePaths, routerPort: number): Promise<readonly Driver[]> {
+  const { uid } = hostFacts(process.env);
+  const caBundle = findCaBundle();
+  return createLaptopDrivers({
+    platform: process.platform,
+    arch: process.arch,
+    node: process.execPath,
+    agentFiles: { 'agent-server.mjs': join(checkout, 'dist/agent-server.mjs') },
+    npm: join(checkout, 'node_modules/npm'),
+    routerUrl: `http://127.0.0.1:${routerPort}`,
+    places: placesOf(paths),
+    shim: { node: process.execPath, main: join(import.meta.dirname, 'shim.ts') },
+    sockets: { router: paths.routerSocket, egress: paths.egressSocket },
+    lease: { path: paths.lease, ...leaseTicks },
+    limits: await probeLimits({
+      group: `ploinky-${basename(paths.runtime)}`,
+      isRoot: uid === 0,
+      trySystemd: () => trySystemdScope(process.env),
+    }),
+    self: { uid, gid: process.getgid?.() ?? uid },
+    ...(caBundle === undefined ? {} : { caBundle }),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+}
+
+function placesOf(paths: WorkspacePaths): HostPlaces {
+  return {
+    root: paths.root,
+    state: paths.state,
+    workloads: paths.workloads,
+    files: join(paths.running, 'w'),
+    deps: paths.deps,
+    shared: paths.shared,
+    workspace: ({ name }) => paths.agents(name),
+    log: ({ name }) => paths.agentLog(name),
+  };
+}
+
+runUntilEnded(log, start);
