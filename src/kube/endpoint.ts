@@ -28,6 +28,9 @@ export interface ConnectionLimits {
 export interface AgentPair {
   readonly calls: Dispatcher;
   readonly streams: Dispatcher;
+  /** Takes no more requests and ends by itself with the last of those that run. */
+  retire(): void;
+  /** Cuts everything. */
   close(): Promise<void>;
 }
 
@@ -36,11 +39,17 @@ export function createAgentPair(
   limits: ConnectionLimits,
 ): AgentPair {
   const common = { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 };
-  const calls = new Agent({ ...common, connections: limits.maxConnections ?? 32 });
-  const streams = new Agent(common);
+  return pairAgents(new Agent({ ...common, connections: limits.maxConnections ?? 32 }), new Agent(common));
+}
+
+export function pairAgents(calls: Dispatcher, streams: Dispatcher): AgentPair {
   return {
     calls,
     streams,
+    retire: () => {
+      calls.close().catch(() => undefined);
+      streams.close().catch(() => undefined);
+    },
     close: async () => {
       await Promise.all([calls.destroy(), streams.destroy()]);
     },

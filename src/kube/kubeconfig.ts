@@ -1,9 +1,15 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { type Dispatcher, ProxyAgent } from 'undici';
+import { ProxyAgent } from 'undici';
 import type { Clock } from '#kit/clock.ts';
 import { digestOf } from '#kit/digest.ts';
 import { messageOf } from '#kit/errors.ts';
-import { type AgentPair, type ConnectionLimits, createAgentPair, type Endpoint } from './endpoint.ts';
+import {
+  type AgentPair,
+  type ConnectionLimits,
+  createAgentPair,
+  type Endpoint,
+  pairAgents,
+} from './endpoint.ts';
 import { TransportError } from './errors.ts';
 
 export interface KubeconfigOptions {
@@ -33,7 +39,8 @@ const tlsFields = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized
 export async function kubeconfigEndpoint(
   options: KubeconfigOptions,
 ): Promise<Endpoint & { readonly namespace: string }> {
-  const config = await loadKubeconfig(options);
+  let config = await loadKubeconfig(options);
+  let isDoubted = false;
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw badEndpoint(`context "${config.currentContext}" names no cluster`);
   const { origin, pathname } = new URL(cluster.server);
@@ -44,11 +51,15 @@ export async function kubeconfigEndpoint(
 
   async function renew(): Promise<Credentials> {
     const maxAge = options.credentialsMaxAgeMs ?? 10_000;
-    if (options.clock.monotonic() - credentials.readAt < maxAge) return credentials;
+    if (!isDoubted && options.clock.monotonic() - credentials.readAt < maxAge) return credentials;
+    // The library keeps a plugin's token until it expires; only a new load asks the plugin again.
+    if (isDoubted) config = await loadKubeconfig(options);
+    isDoubted = false;
     credentials = await readCredentials(config, options.clock);
     const digest = digestTls(credentials);
     if (digest !== tlsDigest) {
       // Running watches keep their connection until it ends; new requests use the new certificate.
+      agents.retire();
       agents = openAgents(config, credentials, limits);
       tlsDigest = digest;
     }
@@ -63,7 +74,7 @@ export async function kubeconfigEndpoint(
     streams: () => agents.streams,
     headers: async () => (await renew()).headers,
     refresh: () => {
-      credentials = { ...credentials, readAt: Number.NEGATIVE_INFINITY };
+      isDoubted = true;
       return true;
     },
     close: () => agents.close(),
@@ -116,15 +127,8 @@ function openAgents(config: KubeConfig, credentials: Credentials, limits: Connec
     throw badEndpoint(`proxy-url "${proxy}" is not supported: only http and https proxies are`);
   }
   const common = { uri: proxy, requestTls: { ...credentials.tls }, headersTimeout: 0, bodyTimeout: 0 };
-  const calls: Dispatcher = new ProxyAgent({ ...common, connections: limits.maxConnections ?? 32 });
-  const streams: Dispatcher = new ProxyAgent(common);
-  return {
-    calls,
-    streams,
-    close: async () => {
-      await Promise.all([calls.destroy(), streams.destroy()]);
-    },
-  };
+  const calls = new ProxyAgent({ ...common, connections: limits.maxConnections ?? 32 });
+  return pairAgents(calls, new ProxyAgent(common));
 }
 
 function digestTls(credentials: Credentials): string {
