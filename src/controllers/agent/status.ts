@@ -29,7 +29,7 @@ export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed
     replicas: observed?.instances.filter((instance) => instance.exit === undefined).length ?? 0,
     selector: `${agentLabel}=${agent.metadata.name}`,
     restarts: facts.history.restarts,
-    ...(endpoints.length === 0 ? {} : { endpoints }),
+    endpoints,
     ...describeTools(facts, report),
   };
 }
@@ -140,7 +140,8 @@ function progressingOf(verdict: Verdict, observed: Observed | undefined, ready: 
 
 function degradedOf(verdict: Verdict, observed: Observed | undefined, ready: Finding): Finding {
   if (observed?.phase === 'Failed' || verdict.reason === 'BackOff' || verdict.reason === 'CrashLoop') {
-    return { status: 'True', reason: ready.reason, message: observed?.message || ready.message };
+    const told = observed?.phase === 'Failed' ? observed.message : '';
+    return { status: 'True', reason: ready.reason, message: told || ready.message };
   }
   if (settledReasons.has(verdict.reason))
     return { status: 'True', reason: verdict.reason, message: verdict.message };
