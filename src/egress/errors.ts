@@ -1,0 +1,33 @@
+import { CodedError } from '#kit/errors.ts';
+
+/** Every way the proxy says no, with the HTTP status it answers. */
+export const egressRefusals = {
+  /** The request is not one a proxy can serve. */
+  BadRequest: 400,
+  /** No credential, or not one of an existing Agent. */
+  Unauthenticated: 407,
+  /** No rule names the target. */
+  NotAllowed: 403,
+  /** The target's addresses are this machine's, its link's or a private network's. */
+  PrivateAddress: 403,
+  /** The workload has too many connections open. */
+  TooMany: 429,
+  /** The name could not be resolved. */
+  NameNotFound: 502,
+  /** Nothing accepted the connection. */
+  Unreachable: 502,
+  /** The target was too slow to connect. */
+  Timeout: 504,
+} as const;
+
+export type EgressCode = keyof typeof egressRefusals;
+
+export class EgressRefusal extends CodedError {
+  readonly status: number;
+
+  constructor(code: EgressCode, message: string, cause?: unknown) {
+    super(code, message, cause === undefined ? {} : { cause });
+    this.name = 'EgressRefusal';
+    this.status = egressRefusals[code];
+  }
+}
