@@ -1,0 +1,61 @@
+const mebibyte = 1024 * 1024;
+
+/** Every limit of an agent-server with its default. `limits` of its configuration replaces them by name. */
+export const defaultSettings = {
+  /** Bytes of a request body on /mcp. */
+  maxBodyBytes: 10 * mebibyte,
+  /** Levels of nesting of a request body. */
+  maxDepth: 64,
+  /** Messages in one JSON-RPC batch. */
+  maxBatch: 50,
+  /** Bytes of a tool's stdout; a call that writes more is killed and fails. */
+  maxOutputBytes: 10 * mebibyte,
+  /** Bytes of a tool's stderr that are kept; the rest is dropped. */
+  maxErrorOutputBytes: mebibyte,
+  /** Bytes of one line on a tool's fd 3. */
+  maxEventBytes: mebibyte,
+  /** Milliseconds a tool without `timeoutMs` may run. Ten minutes, as the router's own limit. */
+  toolTimeoutMs: 600_000,
+  /** Milliseconds between SIGTERM and SIGKILL. */
+  killGraceMs: 1500,
+  /** Executions at once, when neither the configuration file nor the Agent says. */
+  maxParallelTasks: 10,
+  /** Executions that wait; more are refused. */
+  maxQueuedCalls: 10_000,
+  /** Bytes of an async task's log that are kept. */
+  taskLogTailBytes: 131_072,
+  /** Finished async tasks that are remembered. */
+  maxFinishedTasks: 1000,
+  /** MCP sessions at once; the longest unused one without a stream makes room. */
+  maxSessions: 10_000,
+  /** Milliseconds until an unused session ends. */
+  sessionIdleMs: 3_600_000,
+  /** Open event streams (session streams and subscriptions). */
+  maxStreams: 1024,
+  /** Milliseconds of silence after which an answer becomes an event stream with keep-alive comments. */
+  keepAliveMs: 15_000,
+  /** Milliseconds an upstream may take for its handshake. */
+  upstreamStartMs: 60_000,
+  /** Milliseconds an upstream may take for one request. */
+  upstreamTimeoutMs: 600_000,
+  /** Bytes of one message of an upstream. */
+  maxUpstreamMessageBytes: 64 * mebibyte,
+  /** Milliseconds between two looks at the configuration file. */
+  configPollMs: 1000,
+  /** Bytes of a configuration file. */
+  maxConfigBytes: 4 * mebibyte,
+  /** Milliseconds that calls may still run after a request to stop. */
+  drainMs: 5000,
+} as const;
+
+export type Settings = { readonly [Name in keyof typeof defaultSettings]: number };
+
+/** Defaults overlaid with the numbers of `limits`; names that are not settings are ignored. */
+export function readSettings(limits: Readonly<Record<string, number>>): Settings {
+  const settings: Record<string, number> = { ...defaultSettings };
+  for (const name of Object.keys(defaultSettings)) {
+    const value = limits[name];
+    if (value !== undefined && Number.isFinite(value) && value >= 0) settings[name] = value;
+  }
+  return settings as Settings;
+}

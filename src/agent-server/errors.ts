@@ -1,0 +1,28 @@
+import { CodedError } from '#kit/errors.ts';
+
+/** Every code that this folder throws; what clients see are RpcErrors and HTTP answers. */
+export type AgentServerErrorCode =
+  /** The configuration document that the agent-server was started with cannot be used. */
+  | 'InvalidConfig'
+  /** A file of tools cannot be read or is not JSON. */
+  | 'InvalidToolFile'
+  /** The command line is wrong. */
+  | 'Usage'
+  /** The process behind a call could not be kept running. */
+  | 'UpstreamLost'
+  /** The upstream did not answer in time. */
+  | 'UpstreamTimeout'
+  /** The upstream answered something that is not MCP. */
+  | 'UpstreamInvalid';
+
+export class AgentServerError extends CodedError {
+  declare readonly code: AgentServerErrorCode;
+
+  constructor(
+    code: AgentServerErrorCode,
+    message: string,
+    options: { cause?: unknown; remedy?: string } = {},
+  ) {
+    super(code, message, options);
+  }
+}

@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+import { changesBinding } from '#wire/binding.ts';
+import type { AgentServerChange } from '#wire/changes.ts';
+import type { Guard } from '../mcp/guard.ts';
+import { allowOnly, type Handler } from './app.ts';
+
+export const agentServerVersion = '0.1.0';
+/** Milliseconds between pings. */
+const pingMs = 15_000;
+
+export type StateLine = Extract<AgentServerChange, { type: 'state' }>;
+
+/** GET /changes: the agent-server's state now and at each change, one JSON object a line. */
+export interface Changes {
+  readonly handler: Handler;
+  /** Sends the state again if it differs from what was sent last. */
+  update(): void;
+  close(): void;
+}
+
+export interface ChangesOptions {
+  readonly clock: Clock;
+  readonly guard: Guard;
+  readonly instance: string;
+  readonly state: () => StateLine;
+  readonly maxStreams: number;
+}
+
+export function createChanges(options: ChangesOptions): Changes {
+  const streams = new Set<ServerResponse>();
+  let last = '';
+  let cancelPing = options.clock.after(pingMs, ping);
+
+  function ping(): void {
+    for (const stream of streams) writeLine(stream, { type: 'ping' });
+    cancelPing = options.clock.after(pingMs, ping);
+  }
+  return {
+    handler(request, response) {
+      if (!allowOnly(request, response, 'GET')) return;
+      options.guard.admit(request, changesBinding);
+      if (streams.size >= options.maxStreams) {
+        response.writeHead(503).end();
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+      writeLine(response, { type: 'hello', version: agentServerVersion, instance: options.instance });
+      writeLine(response, options.state());
+      streams.add(response);
+      response.once('close', () => streams.delete(response));
+    },
+    update() {
+      const state = options.state();
+      const line = JSON.stringify(state);
+      if (line === last) return;
+      last = line;
+      for (const stream of streams) writeLine(stream, state);
+    },
+    close() {
+      cancelPing();
+      for (const stream of streams) stream.end();
+    },
+  };
+}
+
+function writeLine(response: ServerResponse, line: AgentServerChange): void {
+  response.write(`${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+import { encodeMessage, sseHeaders, sseKeepAlive } from '#mcp/sse.ts';
+
+/**
+ * The answer to one POST on /mcp. It is plain JSON unless something has to be told before the result, or the
+ * result lets itself be waited for: then it becomes an event stream, if the client accepts one.
+ */
+export interface Exchange {
+  /** Sends a message ahead of the answer. False when it cannot be sent: no stream accepted, or gone. */
+  notify(message: unknown): boolean;
+  /** The answer as JSON text; ends the exchange. `status` counts only while nothing was streamed. */
+  respond(json: string, status?: number): void;
+  /** Calls back when the client goes away before the answer. */
+  onDisconnect(listener: () => void): void;
+  /** Header sent with the answer, whatever its form. Must be set before anything is sent. */
+  setHeader(name: string, value: string): void;
+}
+
+export interface ExchangeOptions {
+  readonly clock: Clock;
+  /** `keepAliveMs`: until a silent answer becomes a stream, and between its keep-alive comments. */
+  readonly settings: { readonly keepAliveMs: number };
+}
+
+export function createExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { clock, settings: { keepAliveMs } }: ExchangeOptions,
+): Exchange {
+  const streams = acceptsStream(request);
+  let streaming = false;
+  let cancelTimer = streams ? clock.after(keepAliveMs, keepAlive) : () => {};
+
+  function startStream(): boolean {
+    if (streaming) return true;
+    if (!streams || response.headersSent || response.destroyed) return false;
+    response.writeHead(200, sseHeaders);
+    streaming = true;
+    return true;
+  }
+  function keepAlive(): void {
+    if (!startStream()) return;
+    response.write(sseKeepAlive);
+    cancelTimer = clock.after(keepAliveMs, keepAlive);
+  }
+  response.once('close', () => cancelTimer());
+  return {
+    notify(message) {
+      if (response.writableEnded || !startStream()) return false;
+      response.write(encodeMessage(message));
+      return true;
+    },
+    respond(json, status = 200) {
+      cancelTimer();
+      if (response.writableEnded || response.destroyed) return;
+      if (streaming) response.end(`event: message\ndata: ${json}\n\n`);
+      else sendJson(response, status, json);
+    },
+    onDisconnect(listener) {
+      response.once('close', () => {
+        if (!response.writableFinished) listener();
+      });
+    },
+    setHeader: (name, value) => void response.setHeader(name, value),
+  };
+}
+
+export function sendJson(response: ServerResponse, status: number, json: string): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  });
+  response.end(json);
+}
+
+export function acceptsStream(request: IncomingMessage): boolean {
+  return /text\/event-stream|\*\/\*/.test(request.headers.accept ?? '');
+}

@@ -1,0 +1,40 @@
+import type { Server } from 'node:net';
+import { AgentServerError } from '../errors.ts';
+
+/** Where to listen: an inherited descriptor, a Unix socket, or host and port. */
+export type ListenTarget =
+  | { readonly type: 'fd'; readonly fd: number }
+  | { readonly type: 'socket'; readonly path: string }
+  | { readonly type: 'tcp'; readonly host: string; readonly port: number };
+
+/** `host:port`, `[v6]:port` or `:port` (loopback). Throws Usage. */
+export function parseHostPort(text: string): ListenTarget {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
+  if (match === null || Number(match[3]) > 65_535) {
+    throw new AgentServerError('Usage', `--listen must be HOST:PORT, not ${JSON.stringify(text)}`);
+  }
+  return { type: 'tcp', host: match[1] ?? (match[2] || '127.0.0.1'), port: Number(match[3]) };
+}
+
+/** Resolves to where it listens, as text for people. */
+export function listen(server: Server, target: ListenTarget): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    const onListening = () => {
+      server.off('error', reject);
+      resolve(addressText(server));
+    };
+    if (target.type === 'fd') server.listen({ fd: target.fd }, onListening);
+    else if (target.type === 'socket') server.listen({ path: target.path }, onListening);
+    else server.listen({ host: target.host, port: target.port }, onListening);
+  });
+}
+
+function addressText(server: Server): string {
+  const address = server.address();
+  if (address === null) return 'inherited socket';
+  if (typeof address === 'string') return `unix:${address}`;
+  return address.family === 'IPv6'
+    ? `[${address.address}]:${address.port}`
+    : `${address.address}:${address.port}`;
+}

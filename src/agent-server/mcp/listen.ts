@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+import { isObject } from '#kit/json.ts';
+import { metaKeys } from '#mcp/eras.ts';
+import {
+  errorCodes,
+  type JsonRpcRequest,
+  notificationOf,
+  type Params,
+  RpcError,
+  resultOf,
+} from '#mcp/jsonrpc.ts';
+import { encodeMessage, sseHeaders, sseKeepAlive } from '#mcp/sse.ts';
+import { serverInfo } from './listing.ts';
+
+/** What changed, in the terms of notifications. */
+export type ListChange = 'tools' | 'resources' | 'prompts' | { readonly uri: string };
+
+/** Open `subscriptions/listen` requests (2026-07-28). */
+export interface Subscriptions {
+  /** Answers with a stream that stays open. Throws RpcError for a bad filter or when there are too many. */
+  open(message: JsonRpcRequest, response: ServerResponse, resourcesToo: boolean): void;
+  announce(change: ListChange): void;
+  readonly size: number;
+  /** Ends every stream with its result, as a server that stops must. */
+  close(): void;
+}
+
+interface Filter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+}
+
+interface Subscription {
+  readonly filter: Filter;
+  send(method: string, params?: Params): void;
+  end(): void;
+}
+
+export function createSubscriptions(options: {
+  readonly clock: Clock;
+  readonly keepAliveMs: number;
+  readonly maxStreams: number;
+}): Subscriptions {
+  const open = new Set<Subscription>();
+  return {
+    open(message, response, resourcesToo) {
+      if (open.size >= options.maxStreams) {
+        throw new RpcError(errorCodes.internal, `More than ${options.maxStreams} subscriptions are open`);
+      }
+      const subscription = startStream(message, response, readFilter(message.params, resourcesToo), options);
+      open.add(subscription);
+      response.once('close', () => open.delete(subscription));
+    },
+    announce(change) {
+      for (const subscription of open) tell(subscription, change);
+    },
+    get size() {
+      return open.size;
+    },
+    close() {
+      for (const subscription of open) subscription.end();
+    },
+  };
+}
+
+function tell({ filter, send }: Subscription, change: ListChange): void {
+  if (typeof change === 'object') {
+    if (filter.resourceSubscriptions?.includes(change.uri))
+      send('notifications/resources/updated', { uri: change.uri });
+  } else if (filter[`${change}ListChanged`]) send(`notifications/${change}/list_changed`);
+}
+
+function startStream(
+  message: JsonRpcRequest,
+  response: ServerResponse,
+  filter: Filter,
+  { clock, keepAliveMs }: { clock: Clock; keepAliveMs: number },
+): Subscription {
+  const stamp = { [metaKeys.subscriptionId]: message.id };
+  const send = (method: string, params: Params = {}) =>
+    void response.write(encodeMessage(notificationOf(method, { ...params, _meta: stamp })));
+  response.writeHead(200, sseHeaders);
+  send('notifications/subscriptions/acknowledged', { notifications: filter });
+  const keepAlive = () => {
+    response.write(sseKeepAlive);
+    cancel = clock.after(keepAliveMs, keepAlive);
+  };
+  let cancel = clock.after(keepAliveMs, keepAlive);
+  response.once('close', () => cancel());
+  return {
+    filter,
+    send,
+    end() {
+      const result = { resultType: 'complete', _meta: { ...stamp, [metaKeys.serverInfo]: serverInfo } };
+      response.end(encodeMessage(resultOf(message.id, result)));
+    },
+  };
+}
+
+const maxUris = 1000;
+
+/** What of the wish is granted: list changes always, resource updates if the source tells them. */
+function readFilter(params: Params | undefined, resourcesToo: boolean): Filter {
+  const wish = params?.['notifications'];
+  if (!isObject(wish)) throw new RpcError(errorCodes.invalidParams, 'params.notifications must be an object');
+  const uris = wish['resourceSubscriptions'];
+  if (
+    uris !== undefined &&
+    !(Array.isArray(uris) && uris.length <= maxUris && uris.every((uri) => typeof uri === 'string'))
+  ) {
+    throw new RpcError(
+      errorCodes.invalidParams,
+      `params.notifications.resourceSubscriptions must be a list of at most ${maxUris} URIs`,
+    );
+  }
+  return {
+    ...(wish['toolsListChanged'] === true && { toolsListChanged: true }),
+    ...(wish['promptsListChanged'] === true && { promptsListChanged: true }),
+    ...(wish['resourcesListChanged'] === true && { resourcesListChanged: true }),
+    ...(resourcesToo &&
+      Array.isArray(uris) &&
+      uris.length > 0 && { resourceSubscriptions: uris as string[] }),
+  };
+}

@@ -1,0 +1,70 @@
+import { digestOf } from '#kit/digest.ts';
+import type { Era } from '#mcp/eras.ts';
+import { statelessRevisions } from '#mcp/eras.ts';
+import { type CacheHint, type Result, wrapResult } from '#mcp/results.ts';
+import type { Implementation } from '#mcp/types.ts';
+import type { Catalog } from '../source.ts';
+
+export const serverInfo: Implementation = { name: 'ploinky-agent-mcp', version: '1.0.0' };
+
+/** Lists are the same for every caller; changes are announced, so that a short life is enough. */
+const listHint: CacheHint = { ttlMs: 5000, cacheScope: 'public' };
+
+/** Everything that can be answered from a catalog alone, as JSON text made once per catalog and era. */
+export interface Listing {
+  /** JSON of the result of a list method or server/discover; undefined for another method. */
+  resultJson(era: Era, method: string): string | undefined;
+  readonly capabilities: Record<string, unknown>;
+  readonly digests: ListDigests;
+}
+
+export interface ListDigests {
+  readonly tools: string;
+  readonly resources: string;
+  readonly prompts: string;
+}
+
+export function createListing(catalog: Catalog): Listing {
+  const capabilities = capabilitiesOf(catalog);
+  const made = new Map<string, string>();
+  const results: Record<string, () => Result> = {
+    'tools/list': () => ({ tools: catalog.tools }),
+    'resources/list': () => ({ resources: catalog.resources }),
+    'resources/templates/list': () => ({ resourceTemplates: catalog.resourceTemplates }),
+    'prompts/list': () => ({ prompts: catalog.prompts }),
+  };
+  const discover = () => ({
+    supportedVersions: statelessRevisions,
+    capabilities,
+    ...(catalog.instructions !== undefined && { instructions: catalog.instructions }),
+  });
+  return {
+    capabilities,
+    digests: {
+      tools: digestOf(catalog.tools),
+      resources: digestOf([catalog.resources, catalog.resourceTemplates]),
+      prompts: digestOf(catalog.prompts),
+    },
+    resultJson(era, method) {
+      const make = method === 'server/discover' && era === 'stateless' ? discover : results[method];
+      if (make === undefined || !Object.hasOwn({ ...results, 'server/discover': 1 }, method))
+        return undefined;
+      const key = `${era} ${method}`;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const json = JSON.stringify(wrapResult(era, method, make(), serverInfo, listHint));
+      made.set(key, json);
+      return json;
+    },
+  };
+}
+
+function capabilitiesOf(catalog: Catalog): Record<string, unknown> {
+  return {
+    tools: { listChanged: true },
+    resources: { listChanged: true, ...(catalog.subscriptions && { subscribe: true }) },
+    prompts: { listChanged: true },
+    ...(catalog.completions && { completions: {} }),
+    logging: {},
+  };
+}

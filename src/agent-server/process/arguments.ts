@@ -1,0 +1,84 @@
+import { AgentServerError } from '../errors.ts';
+import { type ListenTarget, parseHostPort } from '../http/listen.ts';
+
+/** What the command line asks for. */
+export type Invocation =
+  | { readonly mode: 'spawner'; readonly generation: string }
+  | {
+      readonly mode: 'serve';
+      readonly configFd: number | undefined;
+      readonly configFile: string | undefined;
+      readonly listen: ListenTarget;
+      readonly withoutTokens: boolean;
+    }
+  | { readonly mode: 'exec'; readonly configFd: number; readonly command: readonly [string, ...string[]] };
+
+export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--no-tokens]
+       agent-server exec --config-fd N -- COMMAND [ARGUMENT…]
+
+--listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.`;
+
+/** Reads the arguments after the script's name. Throws Usage. */
+export function parseArguments(args: readonly string[]): Invocation {
+  const [first, second] = args;
+  if (first === 'spawner' && second !== undefined) return { mode: 'spawner', generation: second };
+  if (first === 'exec') return parseExec(args.slice(1));
+  const options = readOptions(args);
+  const { 'config-fd': fd, 'config-file': file } = options;
+  if ((fd === undefined) === (file === undefined)) throw wrong('give either --config-fd or --config-file');
+  return {
+    mode: 'serve',
+    configFd: fd === undefined ? undefined : descriptor('--config-fd', fd),
+    configFile: file,
+    listen: listenTarget(options),
+    withoutTokens: options['no-tokens'] !== undefined,
+  };
+}
+
+function parseExec(args: readonly string[]): Invocation {
+  const end = args.indexOf('--');
+  const options = readOptions(args.slice(0, Math.max(0, end)));
+  const [program, ...rest] = args.slice(end + 1);
+  if (end === -1 || program === undefined) throw wrong('exec needs -- and a command');
+  return {
+    mode: 'exec',
+    configFd: descriptor('--config-fd', options['config-fd']),
+    command: [program, ...rest],
+  };
+}
+
+const withValue = new Set(['config-fd', 'config-file', 'listen-fd', 'listen', 'listen-socket']);
+
+function readOptions(args: readonly string[]): Record<string, string> {
+  const options: Record<string, string> = {};
+  for (let index = 0; index < args.length; index++) {
+    const argument = args[index] ?? '';
+    const [, name = '', value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    if (name === 'no-tokens') options[name] = 'true';
+    else if (!withValue.has(name)) throw wrong(`unknown argument ${JSON.stringify(argument)}`);
+    else {
+      const given = value ?? args[++index];
+      if (given === undefined) throw wrong(`--${name} needs a value`);
+      options[name] = given;
+    }
+  }
+  return options;
+}
+
+function listenTarget(options: Record<string, string>): ListenTarget {
+  const { listen, 'listen-fd': fd, 'listen-socket': path } = options;
+  const given = [listen, fd, path].filter((value) => value !== undefined);
+  if (given.length > 1) throw wrong('give only one of --listen, --listen-fd and --listen-socket');
+  if (fd !== undefined) return { type: 'fd', fd: descriptor('--listen-fd', fd) };
+  if (path !== undefined) return { type: 'socket', path };
+  return parseHostPort(listen ?? '127.0.0.1:7000');
+}
+
+function descriptor(name: string, text: string | undefined): number {
+  if (text !== undefined && /^\d{1,4}$/.test(text)) return Number(text);
+  throw wrong(`${name} must be the number of an open file descriptor`);
+}
+
+function wrong(problem: string): AgentServerError {
+  return new AgentServerError('Usage', problem, { remedy: usage });
+}

@@ -1,0 +1,38 @@
+/** The last bytes of a stream, in constant memory. */
+export interface LogTail {
+  append(bytes: Uint8Array): void;
+  text(): string;
+  /** Pieces appended so far. */
+  readonly sequence: number;
+  readonly truncated: boolean;
+}
+
+export function createLogTail(maxBytes: number): LogTail {
+  let parts: Uint8Array[] = [];
+  let held = 0;
+  let sequence = 0;
+  let truncated = false;
+  const squeeze = () => {
+    const all = Buffer.concat(parts, held);
+    const kept = all.subarray(Math.max(0, all.length - maxBytes));
+    parts = [kept];
+    held = kept.length;
+    return kept;
+  };
+  return {
+    append(bytes) {
+      sequence += 1;
+      parts.push(Uint8Array.from(bytes));
+      held += bytes.length;
+      if (held > maxBytes) truncated = true;
+      if (held > 2 * maxBytes) squeeze();
+    },
+    text: () => squeeze().toString('utf8'),
+    get sequence() {
+      return sequence;
+    },
+    get truncated() {
+      return truncated;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Era } from '#mcp/eras.ts';
+import type { HeaderValues } from '#mcp/headers.ts';
+import type { Params, RequestId } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import type { LogLevel, Prompt, Resource, ResourceTemplate, Tool } from '#mcp/types.ts';
+import type { InvocationClaims } from '#wire/claims.ts';
+
+/** Where tools, resources and prompts come from: commands of a configuration, or an MCP server upstream. */
+export interface Source {
+  /** As last read; empty until `status.ready`. */
+  readonly catalog: Catalog;
+  readonly status: SourceStatus;
+  /** Resolves when the source has become ready or failed for the first time. */
+  readonly settled: Promise<void>;
+  onChange(listener: (change: SourceChange) => void): () => void;
+  /**
+   * Serves tools/call, resources/read, prompts/get, completion/complete and resources/(un)subscribe.
+   * Resolves to an MCP result; throws RpcError for a JSON-RPC error. Rejects soon after `signal` aborts.
+   */
+  request(method: string, params: Params, call: CallContext): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export interface Catalog {
+  readonly tools: readonly Tool[];
+  readonly resources: readonly Resource[];
+  readonly resourceTemplates: readonly ResourceTemplate[];
+  readonly prompts: readonly Prompt[];
+  readonly completions: boolean;
+  /** resources/subscribe is served. */
+  readonly subscriptions: boolean;
+  readonly instructions: string | undefined;
+}
+
+export interface SourceStatus {
+  readonly ready: boolean;
+  /** A constant for machines: Ready, Starting, ConfigInvalid, UpstreamUnavailable. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type SourceChange =
+  | { readonly type: 'catalog' }
+  | { readonly type: 'status' }
+  | { readonly type: 'resource'; readonly uri: string };
+
+/** What a source may know about one request and whom it can tell things to meanwhile. */
+export interface CallContext {
+  readonly era: Era;
+  readonly revision: string;
+  /** Key of the MCP session, undefined for a stateless request. */
+  readonly session: string | undefined;
+  readonly requestId: RequestId;
+  readonly headers: HeaderValues;
+  readonly claims: InvocationClaims | undefined;
+  readonly token: string | undefined;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  /** Sent only when the client asked for progress. */
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** Dropped when the client wants no logs of this level. */
+  readonly onLog: (level: LogLevel, data: unknown, logger?: string) => void;
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export const emptyCatalog: Catalog = {
+  tools: [],
+  resources: [],
+  resourceTemplates: [],
+  prompts: [],
+  completions: false,
+  subscriptions: false,
+  instructions: undefined,
+};

@@ -1,0 +1,180 @@
+import { ChildProcess, spawn } from 'node:child_process';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { codeOf, messageOf } from '#kit/errors.ts';
+import {
+  type Exit,
+  frameTypes,
+  markerName,
+  type SpawnFailure,
+  type Template,
+} from '../tools/spawner-protocol.ts';
+import { readLines } from './lines.ts';
+import type { Link } from './link.ts';
+import { channelOf, findProcessesOf, signalProcess } from './processes.ts';
+
+/** Milliseconds that output may still flow after the process itself has ended. */
+const drainMs = 150;
+
+/**
+ * One process of a template, in a session and group of its own. It may wait for its call (prewarmed):
+ * nothing is read from it before `serve`.
+ */
+export interface ToolProcess {
+  readonly marker: string;
+  /** Writes stdin, closes it and starts to pass output on under the call's id. Once only. */
+  serve(call: number, stdin: Uint8Array): void;
+  answer(line: Uint8Array): void;
+  /** SIGTERM to all of it, SIGKILL after the template's grace. */
+  kill(): void;
+  /** SIGKILL at once; for a process that waits for a call and for the spawner's own end. */
+  destroy(): void;
+}
+
+export interface ToolProcessEvents {
+  /** It never started. */
+  onFailed(failure: SpawnFailure): void;
+  /** It and everything of it has ended. */
+  onExit(exit: Exit): void;
+}
+
+export function startToolProcess(
+  template: Template,
+  marker: string,
+  link: Link,
+  events: ToolProcessEvents,
+): ToolProcess {
+  const child = launch(template, marker);
+  if (!(child instanceof ChildProcess)) {
+    setImmediate(() => events.onFailed(child));
+    return failedProcess(marker);
+  }
+  return superviseChild(child, template, marker, link, events);
+}
+
+/** A child whose `pid` is undefined reports its failure by an `error` event. */
+function launch(template: Template, marker: string): ChildProcess | SpawnFailure {
+  try {
+    return spawn(template.file, template.args, {
+      cwd: template.cwd,
+      env: { ...template.env, [markerName]: marker },
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+function superviseChild(
+  child: ChildProcess,
+  template: Template,
+  marker: string,
+  link: Link,
+  events: ToolProcessEvents,
+): ToolProcess {
+  const [stdin, stdout, stderr, channel] = child.stdio as unknown as [Writable, Readable, Readable, Duplex];
+  const pid = child.pid;
+  const trace = { pid: pid ?? -1, marker, channel: pid === undefined ? undefined : channelOf(pid, 3) };
+  const state = { ended: false, killed: false, overflow: false };
+  for (const stream of [stdin, stdout, stderr, channel]) stream.on('error', () => undefined);
+
+  child.once('error', (error) => {
+    if (pid === undefined) events.onFailed(failureOf(error));
+  });
+  child.once('exit', () => {
+    const timer = setTimeout(() => end(), drainMs);
+    child.once('close', () => {
+      clearTimeout(timer);
+      end();
+    });
+  });
+
+  function end(): void {
+    if (state.ended) return;
+    state.ended = true;
+    const report = () => {
+      for (const stream of [stdin, stdout, stderr, channel]) stream.destroy();
+      events.onExit({ code: child.exitCode, signal: child.signalCode, overflow: state.overflow });
+    };
+    const clean = !state.killed && stdout.readableEnded && !signalProcess(-trace.pid, 'SIGKILL');
+    if (clean) report();
+    else killAll(trace, report);
+  }
+  function kill(graceMs: number): void {
+    if (state.killed || state.ended || pid === undefined) return;
+    state.killed = true;
+    if (graceMs > 0) {
+      for (const victim of findProcessesOf(trace)) signalProcess(victim, 'SIGTERM');
+      setTimeout(() => !state.ended && signalProcess(-trace.pid, 'SIGKILL'), graceMs);
+    } else signalProcess(-trace.pid, 'SIGKILL');
+  }
+  function serve(call: number, input: Uint8Array): void {
+    if (pid !== undefined) link.send(frameTypes.started, call, pidBytes(pid));
+    stdin.end(input);
+    relayOutput(
+      stdout,
+      template.maxStdout,
+      (bytes) => link.relay(frameTypes.stdout, call, bytes, stdout),
+      () => {
+        state.overflow = true;
+        kill(0);
+      },
+    );
+    relayOutput(
+      stderr,
+      template.maxStderr,
+      (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr),
+      () => {},
+    );
+    readLines(channel, template.maxEvent, (line) => link.relay(frameTypes.event, call, line, channel));
+  }
+  return {
+    marker,
+    serve,
+    answer: (line) => void (channel.writable && channel.write(Buffer.concat([line, Buffer.from('\n')]))),
+    kill: () => kill(template.graceMs),
+    destroy: () => kill(0),
+  };
+}
+
+/** Passes at most `limit` bytes on; what is over it is read and dropped, so that nothing blocks. */
+function relayOutput(
+  source: Readable,
+  limit: number,
+  pass: (bytes: Buffer) => void,
+  onOverflow: () => void,
+): void {
+  let seen = 0;
+  source.on('data', (chunk: Buffer) => {
+    const room = limit - seen;
+    seen += chunk.length;
+    if (room > 0) pass(chunk.length > room ? chunk.subarray(0, room) : chunk);
+    if (chunk.length > room && room >= 0) onOverflow();
+  });
+}
+
+/** SIGKILL to everything of a call, again until nothing is found: a process may fork while it is looked for. */
+function killAll(trace: Parameters<typeof findProcessesOf>[0], done: () => void, rounds = 40): void {
+  const victims = findProcessesOf(trace);
+  if (victims.length === 0 || rounds === 0) {
+    done();
+    return;
+  }
+  signalProcess(-trace.pid, 'SIGKILL');
+  for (const victim of victims) signalProcess(victim, 'SIGKILL');
+  setTimeout(() => killAll(trace, done, rounds - 1), 5);
+}
+
+function failedProcess(marker: string): ToolProcess {
+  return { marker, serve() {}, answer() {}, kill() {}, destroy() {} };
+}
+
+function failureOf(error: unknown): SpawnFailure {
+  return { code: codeOf(error) ?? 'UNKNOWN', message: messageOf(error) };
+}
+
+function pidBytes(pid: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(pid);
+  return bytes;
+}

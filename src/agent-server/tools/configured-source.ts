@@ -1,0 +1,112 @@
+import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import { createBroadcast } from '../broadcast.ts';
+import { findConfigFile, readConfigFile } from '../config/config-file.ts';
+import { type McpDefinition, readMcpDefinition } from '../config/mcp-config.ts';
+import type { Settings } from '../config/settings.ts';
+import { startTaskRunner } from '../queue/runner.ts';
+import type { Source, SourceChange, SourceStatus } from '../source.ts';
+import {
+  type CommandServices,
+  type CommandSet,
+  createCommandSet,
+  emptyCommandSet,
+} from './command-source.ts';
+import { executeToolTask } from './tool-task.ts';
+
+export interface ConfiguredSourceOptions {
+  readonly services: CommandServices;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  /** Tools of the Agent itself. With them no file is looked for. */
+  readonly inline: unknown;
+  /** Where a file may be, best first; it is read again when it changes. */
+  readonly candidates: readonly string[];
+  /** The file was named by the Agent, so its absence is an error. */
+  readonly fileRequired: boolean;
+  /** Told which limits the configuration asks for. */
+  readonly onLimits: (definition: McpDefinition) => void;
+}
+
+/** Tools, resources and prompts that are commands: of the Agent itself, or of a file that is read again. */
+export function createConfiguredSource(options: ConfiguredSourceOptions): Source {
+  const { services, clock } = options;
+  const changes = createBroadcast<SourceChange>();
+  let commands: CommandSet = emptyCommandSet;
+  let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The configuration is being read' };
+  let stamp: string | undefined;
+  let cancelPoll = () => {};
+  let closed = false;
+
+  function setStatus(next: SourceStatus): void {
+    if (next.reason === status.reason && next.message === status.message) return;
+    status = next;
+    changes.tell({ type: 'status' });
+  }
+  function use(document: unknown): void {
+    const definition = readMcpDefinition(document);
+    const next = createCommandSet(definition, services);
+    commands.close();
+    commands = next;
+    options.onLimits(definition);
+    for (const problem of next.problems)
+      services.host.log.warn('Part of the configuration is not used', { problem });
+    setStatus(readyStatus(next));
+    changes.tell({ type: 'catalog' });
+  }
+  async function load(): Promise<void> {
+    try {
+      if (options.inline !== undefined) use(options.inline);
+      else await loadFile();
+    } catch (error) {
+      const ready = commands !== emptyCommandSet;
+      setStatus({ ready, reason: 'ConfigInvalid', message: messageOf(error) });
+    }
+  }
+  /** A broken file leaves the last good one in use; the status says so. */
+  async function loadFile(): Promise<void> {
+    const file = await findConfigFile(options.candidates);
+    if (file === undefined && options.fileRequired) throw new Error(`There is no ${options.candidates[0]}`);
+    const found = file?.stamp ?? 'none';
+    if (found === stamp || closed) return;
+    stamp = found;
+    use(file === undefined ? {} : await readConfigFile(file.path, options.settings.maxConfigBytes));
+  }
+  function poll(): void {
+    cancelPoll = clock.after(
+      options.settings.configPollMs,
+      () => void load().finally(() => closed || poll()),
+    );
+  }
+  const stopRunner = startTaskRunner({
+    queue: services.queue,
+    gate: services.gate,
+    execute: (lease, onOutput) =>
+      executeToolTask(lease, commands.tools.get(lease.task.toolName), services.host, onOutput),
+  });
+  const settled = load().then(() => {
+    if (options.inline === undefined && !closed) poll();
+  });
+  return {
+    settled,
+    get catalog() {
+      return commands.catalog;
+    },
+    get status() {
+      return status;
+    },
+    onChange: changes.listen,
+    request: (method, params, call) => commands.request(method, params, call),
+    async close() {
+      closed = true;
+      cancelPoll();
+      stopRunner();
+      commands.close();
+    },
+  };
+}
+
+function readyStatus(commands: CommandSet): SourceStatus {
+  if (commands.problems.length === 0) return { ready: true, reason: 'Ready', message: '' };
+  return { ready: true, reason: 'ConfigProblems', message: commands.problems.slice(0, 5).join('; ') };
+}
