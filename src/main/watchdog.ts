@@ -10,6 +10,7 @@ import { openRotatingLog } from '#watchdog/rotating-log.ts';
 import { configurationExitCode, settingsFromEnvironment } from '#watchdog/settings.ts';
 import { spawnProgram } from '#watchdog/spawn.ts';
 import { startWatchdog, type Watchdog } from '#watchdog/watchdog.ts';
+import { workspaceErrors } from '#workspace/errors.ts';
 import { ensureWorkspace, removeRuntime } from '#workspace/folders.ts';
 import { loadRestarts, saveRestarts } from '#workspace/history.ts';
 import { hostFacts, locateWorkspace } from '#workspace/host.ts';
@@ -95,7 +96,13 @@ async function supervise(paths: WorkspacePaths, port: number, mainFolder: string
     },
   });
   stopOnSignals(watchdog);
-  watchdog.ready.then(() => report({ ready: true }), reportFailure);
+  watchdog.ready.then(
+    () => report({ ready: true }),
+    (error: unknown) => {
+      const remedy = `Read the logs in ${paths.logs}.`;
+      reportFailure(new CodedError(workspaceErrors.StartFailed, messageOf(error), { remedy }));
+    },
+  );
   return watchdog.ended;
 }
 

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { findTraces } from '#test/fixtures/workspace/traces.ts';
+import { createWorkspace, runProgram, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
+import { peers } from './clients.ts';
+
+// All example agents in one workspace, called by three independent clients; every step through bin/ploinky.
+const examples = ['everything', 'files', 'hello', 'memory', 'own-server'];
+
+/** One call to each agent: the tool, its arguments, what the answer must contain. */
+const calls: readonly [string, string, Record<string, string | number>, string][] = [
+  ['hello', 'greet', { name: 'Ana' }, 'Hello, Ana!'],
+  ['everything', 'echo', { message: 'ping' }, 'ping'],
+  ['files', 'list_allowed_directories', {}, 'Allowed directories'],
+  ['memory', 'read_graph', {}, 'entities'],
+  ['own-server', 'add', { a: 19, b: 23 }, '42'],
+];
+
+describe('The example agents', { timeout: 600_000 }, () => {
+  let workspace: TestWorkspace;
+  let url = '';
+  before(async () => {
+    workspace = await createWorkspace({ examples });
+    url = await workspace.up();
+  });
+  after(() => workspace.remove());
+
+  it('are all Ready', async () => {
+    const { agents } = JSON.parse(await workspace.must('status', '-o', 'json')) as {
+      agents: { name: string; stage: string; toolCount: number }[];
+    };
+    assert.deepEqual(agents.map(({ name }) => name).sort(), examples);
+    for (const { name, stage, toolCount } of agents) {
+      assert.equal(stage, 'Ready', name);
+      assert.ok(toolCount > 0, name);
+    }
+  });
+
+  for (const peer of peers) {
+    it(`list the tools of every agent to ${peer.name}, and answer its calls`, async (t) => {
+      if (peer.missing !== undefined) return t.skip(peer.missing);
+      const session = await peer.connect(`${url}/mcp`);
+      try {
+        const names = await session.listTools();
+        for (const [agent, tool, args, expected] of calls) {
+          const name = names.find((listed) => listed === tool || listed.endsWith(`${agent}_${tool}`));
+          assert.ok(name !== undefined, `${tool} of ${agent} is not among ${names.join(', ')}`);
+          const answer = await session.callTool(name, args);
+          assert.ok(answer.includes(expected), `${name} answered ${answer}`);
+        }
+      } finally {
+        await session.close();
+      }
+    });
+
+    it(`answer ${peer.name} one by one below /mcps, with the names that they gave`, async (t) => {
+      if (peer.missing !== undefined) return t.skip(peer.missing);
+      for (const [agent, tool, args, expected] of calls) {
+        const session = await peer.connect(`${url}/mcps/${agent}/mcp`);
+        try {
+          assert.ok((await session.listTools()).includes(tool), `${agent}: ${tool}`);
+          assert.ok((await session.callTool(tool, args)).includes(expected), `${agent}: ${tool}`);
+        } finally {
+          await session.close();
+        }
+      }
+    });
+  }
+
+  it('serve a page, a browser client, an own API and health', async () => {
+    for (const [path, expected] of [
+      ['/hello/index.html', '<title>hello</title>'],
+      ['/MCPBrowserClient.js', 'createAgentClient'],
+      ['/apis/own-server/time', '"now"'],
+      ['/health', 'healthy'],
+    ] as const) {
+      const response = await fetch(`${url}${path}`);
+      const body = await response.text();
+      assert.equal(response.status, 200, `${path}: ${body.slice(0, 300)}`);
+      assert.ok(body.includes(expected), path);
+    }
+    const hidden = await fetch(`${url}/hello/..%2fagent.yaml`);
+    assert.ok(hidden.status >= 400);
+  });
+
+  it('are called by `ploinky call`, whose exit code tells a tool that failed and one that is not there', async () => {
+    assert.equal((await workspace.must('call', 'greet', '-p', 'name=Ana')).trim(), 'Hello, Ana!');
+    const failed = await workspace.ploinky('call', 'read_text_file', '-a', 'files', '-p', 'path=/etc/passwd');
+    assert.equal(failed.code, 7, failed.stdout + failed.stderr);
+    const missing = await workspace.ploinky('call', 'nope');
+    assert.equal(missing.code, 4);
+    assert.match(missing.stderr, /Tool 'nope' not found on any active agent\./);
+  });
+
+  it('are refused a second `up`, with pid and URL of the first', async () => {
+    const second = await workspace.ploinky('up', '--detach');
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, new RegExp(`up already: pid \\d+, ${url}`));
+  });
+
+  it('are shown by the real kubectl', async (t) => {
+    if ((await runProgram('sh', ['-c', 'command -v kubectl'])).code !== 0)
+      return t.skip('kubectl is not installed');
+    const kubectl = ['--kubeconfig', workspace.paths.kubeconfig, 'get', 'agents'];
+    const { code, stdout, stderr } = await runProgram('kubectl', kubectl);
+    assert.equal(code, 0, stderr);
+    for (const name of examples) assert.match(stdout, new RegExp(`^${name} +True`, 'm'));
+  });
+
+  it('write to a log that `ploinky logs` shows', async () => {
+    assert.match(await workspace.must('logs', 'own-server'), /own-server listens on 7001/);
+    assert.equal((await workspace.ploinky('logs', 'nobody')).code, 4);
+  });
+
+  it('are deleted with their sandboxes, and their workspace stays', async () => {
+    await workspace.must('delete', 'agent', 'memory');
+    const left = findTraces(workspace.paths).processes.filter((line) => line.includes('server-memory'));
+    assert.deepEqual(left, []);
+    assert.match(await workspace.must('get', 'agents', '-o', 'name'), /^(?!.*memory).*hello/s);
+  });
+
+  it('leave nothing after `down`: no process, mount, socket or control group', async () => {
+    const before = findTraces(workspace.paths);
+    assert.ok(before.processes.length > 5 && before.sockets.length > 3, JSON.stringify(before));
+    await workspace.must('down');
+    assert.deepEqual(findTraces(workspace.paths), { processes: [], mounts: [], sockets: [], cgroups: [] });
+    assert.equal((await workspace.ploinky('status')).code, 3);
+  });
+});
