@@ -1,0 +1,130 @@
+import { backoffDelay } from '#kit/backoff.ts';
+import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import type { RoutingTable } from '#routing/table.ts';
+import type { Target } from '#routing/target.ts';
+import type { Item, ListKind } from './list-kinds.ts';
+
+/** One agent's part of a list, or why there is none. */
+export type Part =
+  | { readonly agent: string; readonly items: readonly Item[] }
+  | { readonly agent: string; readonly error: string };
+
+/**
+ * What every agent lists, asked for when it is first needed and kept until the agent's digest or instance
+ * changes. One question at a time an agent and kind; an agent that failed is asked again after a pause that
+ * grows from 1 to 30 s, and until then its failure is the answer, so that one dead agent costs its deadline
+ * once and not each time.
+ */
+export interface Catalog {
+  part(target: Target, kind: ListKind): Promise<Part>;
+  /** Moves whenever any part may have changed; what was made of parts of another version is stale. */
+  readonly version: number;
+  /** Monotonic time until which nothing has to be asked again for its age. */
+  readonly freshUntil: number;
+  /** Drops what the table says is outdated. */
+  retain(table: RoutingTable): void;
+}
+
+export interface CatalogOptions {
+  readonly clock: Clock;
+  readonly fetch: (target: Target, kind: ListKind, signal: AbortSignal) => Promise<Item[]>;
+  readonly listTimeoutMs: number;
+  readonly listMaxAgeMs: number;
+}
+
+interface Entry {
+  readonly stamp: string;
+  readonly parts: Map<ListKind, Known>;
+}
+interface Known {
+  /** Settled or on its way. */
+  readonly part: Promise<Part>;
+  failures: number;
+  /** Monotonic; Infinity while on its way. */
+  until: number;
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  return new LazyCatalog(options);
+}
+
+class LazyCatalog implements Catalog {
+  readonly #options: CatalogOptions;
+  readonly #entries = new Map<string, Entry>();
+  version = 0;
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+  }
+
+  get freshUntil(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const entry of this.#entries.values()) {
+      for (const known of entry.parts.values()) earliest = Math.min(earliest, known.until);
+    }
+    return earliest;
+  }
+
+  part(target: Target, kind: ListKind): Promise<Part> {
+    if (target.unavailable !== undefined) {
+      const { reason, message } = target.unavailable;
+      return Promise.resolve({ agent: target.name, error: `not ready (${reason}): ${message}` });
+    }
+    const entry = this.#entryOf(target);
+    const known = entry.parts.get(kind);
+    if (known !== undefined && this.#options.clock.monotonic() < known.until) return known.part;
+    return this.#ask(target, kind, entry, known?.failures ?? 0);
+  }
+
+  retain(table: RoutingTable): void {
+    this.version += 1;
+    for (const [uid, entry] of this.#entries) {
+      const [namespace, name] = entry.stamp.split(' ', 2);
+      const target = table.targets.get(`${namespace}/${name}`);
+      if (target === undefined || target.identity.uid !== uid || stampOf(target) !== entry.stamp) {
+        this.#entries.delete(uid);
+      }
+    }
+  }
+
+  #entryOf(target: Target): Entry {
+    const stamp = stampOf(target);
+    const known = this.#entries.get(target.identity.uid);
+    if (known?.stamp === stamp) return known;
+    const made: Entry = { stamp, parts: new Map() };
+    this.#entries.set(target.identity.uid, made);
+    return made;
+  }
+
+  #ask(target: Target, kind: ListKind, entry: Entry, failures: number): Promise<Part> {
+    const { clock, fetch, listTimeoutMs, listMaxAgeMs } = this.#options;
+    const deadline = new AbortController();
+    const cancel = clock.after(listTimeoutMs, () => deadline.abort());
+    const settle = (lifeMs: number, failed: number) => {
+      cancel();
+      known.until = clock.monotonic() + lifeMs;
+      known.failures = failed;
+      this.version += 1;
+    };
+    const part = fetch(target, kind, deadline.signal).then(
+      (items): Part => {
+        settle(listMaxAgeMs, 0);
+        return { agent: target.name, items };
+      },
+      (error): Part => {
+        settle(backoffDelay({ initial: 1_000, max: 30_000 }, failures + 1), failures + 1);
+        return { agent: target.name, error: messageOf(error) };
+      },
+    );
+    const known: Known = { part, failures, until: Number.POSITIVE_INFINITY };
+    entry.parts.set(kind, known);
+    return part;
+  }
+}
+
+/** Another digest or another instance: other lists. */
+function stampOf(target: Target): string {
+  const instances = target.ready.map((endpoint) => endpoint.uid).join(',');
+  return `${target.namespace} ${target.name} ${target.listsDigest} ${instances}`;
+}

@@ -1,0 +1,93 @@
+import { isObject } from '#kit/json.ts';
+import { metaKeys, statelessRevisions } from '#mcp/eras.ts';
+import { errorCodes } from '#mcp/jsonrpc.ts';
+import type { Target } from '#routing/target.ts';
+import { bindMessage } from '#wire/binding.ts';
+import { anonymous } from '../caller.ts';
+import { RouterError } from '../errors.ts';
+import type { RouterLimits } from '../limits.ts';
+import { readAnswer } from '../mcp/read-answer.ts';
+import { collect } from '../upstream/collect.ts';
+import type { Sender } from '../upstream/send.ts';
+import { type Item, type ListKind, listKinds } from './list-kinds.ts';
+
+const revision = statelessRevisions[0] ?? '';
+
+export interface FetchOptions {
+  readonly sender: Sender;
+  readonly limits: RouterLimits;
+  readonly version: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Everything that an agent lists of one kind, page by page, in the stateless era so that no session is made.
+ * An agent that does not know the method has none. Throws RouterError.
+ */
+export async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
+  const { member, key } = listKinds[kind];
+  const items: Item[] = [];
+  let cursor: string | undefined;
+  do {
+    const result = await fetchPage(target, kind, cursor, options);
+    if (result === undefined) return items;
+    const page = result[member];
+    if (!Array.isArray(page)) throw answerError(target, `its ${member} are no list`);
+    items.push(...page.filter((item) => isObject(item) && typeof item[key] === 'string'));
+    if (items.length > options.limits.listItems) {
+      throw answerError(target, `it lists more than ${options.limits.listItems} ${member}`);
+    }
+    const next = result['nextCursor'];
+    cursor = typeof next === 'string' && next !== cursor ? next : undefined;
+  } while (cursor !== undefined);
+  return items;
+}
+
+async function fetchPage(
+  target: Target,
+  kind: ListKind,
+  cursor: string | undefined,
+  { sender, limits, version, signal }: FetchOptions,
+): Promise<Record<string, unknown> | undefined> {
+  const { method } = listKinds[kind];
+  const client = { name: 'ploinky-router', version };
+  const meta = {
+    [metaKeys.protocolVersion]: revision,
+    [metaKeys.clientCapabilities]: {},
+    [metaKeys.clientInfo]: client,
+  };
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: { _meta: meta, ...(cursor !== undefined && { cursor }) },
+  };
+  const call = {
+    agent: `${target.namespace}/${target.name}`,
+    method: 'POST',
+    path: '/mcp',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': revision,
+      'mcp-method': method,
+    },
+    body: JSON.stringify(message),
+    binding: bindMessage(message),
+    caller: anonymous,
+    mcp: { revision, client },
+    silenceMs: limits.listTimeoutMs,
+    readyWaitMs: 0,
+  };
+  const answer = readAnswer(await collect(sender, call, { maxBytes: limits.answerBytes, signal }), 1);
+  if (answer === undefined) throw answerError(target, 'it sent no JSON-RPC answer');
+  if ('result' in answer) return answer.result;
+  if (answer.error.code === errorCodes.methodNotFound) return undefined;
+  throw answerError(target, answer.error.message);
+}
+
+function answerError(target: Target, problem: string): RouterError {
+  return new RouterError('AgentAnswer', `Agent '${target.name}' cannot be listed: ${problem}`, {
+    agents: [target.name],
+  });
+}

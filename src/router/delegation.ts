@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import { codeOf } from '#kit/errors.ts';
+import { audienceOf, verifyCaller } from '#wire/caller.ts';
+import { InvocationRejected } from '#wire/errors.ts';
+import { anonymous, type Caller, unknownAgent } from './caller.ts';
+import { isFromAgent } from './request.ts';
+import type { Services } from './services.ts';
+
+/** Header in which an agent shows the invocation token that it was given, to call another agent with it. */
+export const callerHeader = 'x-ploinky-caller-jwt';
+
+export function isDelegated(request: IncomingMessage): boolean {
+  return request.headers[callerHeader] !== undefined;
+}
+
+/**
+ * Who a request comes from. With the delegation header: the agent that the token was minted for, acting for
+ * the token's user. The token must be one that a router minted, unexpired, for a workload that still exists.
+ * Throws InvocationRejected.
+ */
+export function identifyCaller(request: IncomingMessage, services: Services): Caller {
+  const token = request.headers[callerHeader];
+  if (token === undefined) return isFromAgent(request) ? unknownAgent : anonymous;
+  if (typeof token !== 'string') throw new InvocationRejected('jwtVerify: malformed token');
+  const audience = audienceOf(token);
+  const match = /^agent:([^/]+\/[^/]+)$/.exec(audience ?? '');
+  const target = services.tables.current().targets.get(match?.[1] ?? '');
+  if (target === undefined) throw new InvocationRejected('jwtVerify: audience mismatch');
+  const claims = verifyCaller(token, {
+    agentKeys: services.keys.agent(target.identity),
+    delegationKeys: services.keys.delegation,
+    instances: target.instances,
+    now: services.clock.now(),
+  });
+  return { principal: claims.aud, user: claims.usr, hop: claims.hop + 1 };
+}
+
+export function isRejection(error: unknown): error is InvocationRejected {
+  return codeOf(error) === 'InvocationRejected';
+}

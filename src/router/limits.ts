@@ -1,0 +1,66 @@
+/** Every bound of the router. Times in milliseconds. */
+export interface RouterLimits {
+  /** Body of a JSON request; `/apis` streams and has no bound here. */
+  readonly bodyBytes: number;
+  /** Nesting of a JSON body. */
+  readonly jsonDepth: number;
+  /** Messages in one JSON-RPC batch. */
+  readonly batch: number;
+  /** A client has this long to send its headers. */
+  readonly headersTimeoutMs: number;
+  /** … and this long for the whole body of a JSON request. */
+  readonly bodyTimeoutMs: number;
+  /** … and this long for any request, streamed uploads too. */
+  readonly requestTimeoutMs: number;
+  /** An idle kept-alive client connection is closed after this long. */
+  readonly keepAliveTimeoutMs: number;
+  /** Client connections at once. */
+  readonly connections: number;
+  /** Connections to one agent-server at once; more calls wait. */
+  readonly connectionsPerAgent: number;
+  /** To connect to an agent-server, proof included. */
+  readonly connectTimeoutMs: number;
+  /** How long a call waits for an agent that is starting. */
+  readonly readyWaitMs: number;
+  /** A call that shows no sign of life for this long has failed. */
+  readonly callTimeoutMs: number;
+  /** One agent's share of a list. */
+  readonly listTimeoutMs: number;
+  /** A cached list is asked for again after this long even when nothing said that it changed. */
+  readonly listMaxAgeMs: number;
+  /** Items of one list of one agent. */
+  readonly listItems: number;
+  /** An answer that the router has to hold as a whole. */
+  readonly answerBytes: number;
+  /** How long a session id stays good. */
+  readonly sessionTtlMs: number;
+  /** Event streams that the router itself feeds, at once. */
+  readonly eventStreams: number;
+  /** Between two signs of life on an event stream. */
+  readonly streamKeepAliveMs: number;
+  /** After a shutdown began, running calls get this long. */
+  readonly drainMs: number;
+}
+
+export const defaultLimits: RouterLimits = {
+  bodyBytes: 10 * 1024 * 1024,
+  jsonDepth: 64,
+  batch: 50,
+  headersTimeoutMs: 5_000,
+  bodyTimeoutMs: 15_000,
+  requestTimeoutMs: 300_000,
+  keepAliveTimeoutMs: 65_000,
+  connections: 10_000,
+  connectionsPerAgent: 256,
+  connectTimeoutMs: 5_000,
+  readyWaitMs: 5_000,
+  callTimeoutMs: 600_000,
+  listTimeoutMs: 10_000,
+  listMaxAgeMs: 300_000,
+  listItems: 10_000,
+  answerBytes: 64 * 1024 * 1024,
+  sessionTtlMs: 24 * 3_600_000,
+  eventStreams: 1_000,
+  streamKeepAliveMs: 15_000,
+  drainMs: 20_000,
+};

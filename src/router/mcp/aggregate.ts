@@ -1,0 +1,205 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isObject } from '#kit/json.ts';
+import { statelessRevisions } from '#mcp/eras.ts';
+import { errorCodes, type JsonRpcRequest, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import { wrapResult } from '#mcp/results.ts';
+import { isLogLevel } from '#mcp/types.ts';
+import type { McpSurface } from '#routing/surface.ts';
+import { kindOfMethod, type ListKind, listKinds } from '../catalog/list-kinds.ts';
+import type { View } from '../catalog/views.ts';
+import type { Services } from '../services.ts';
+import { collect } from '../upstream/collect.ts';
+import type { AgentCall } from '../upstream/send.ts';
+import { callWith, withParams } from './agent-call.ts';
+import type { Speaker } from './inbound.ts';
+import { locate, locateUri, requiredText, wantedAgent } from './locate.ts';
+
+/** What an aggregate makes of one request. */
+export type Outcome =
+  /** JSON text of the result. */
+  | { readonly kind: 'result'; readonly text: string }
+  /** The agent's own answer is the answer. */
+  | { readonly kind: 'relay'; readonly call: AgentCall; readonly agent: string };
+
+export interface AggregateRequest {
+  readonly surface: McpSurface;
+  readonly speaker: Speaker;
+  readonly headers: IncomingHttpHeaders;
+  readonly message: JsonRpcRequest;
+  /** The message as it came, when it came alone. */
+  readonly text: string | undefined;
+}
+
+type Handler = (services: Services, request: AggregateRequest) => Promise<Outcome>;
+
+/**
+ * Answers a request to several agents as if they were one. Lists come from the cache; a call goes to the
+ * agent that owns the name. Throws RpcError (`methodNotFound` for what an aggregate cannot do) and RouterError.
+ */
+export function answerAggregate(services: Services, request: AggregateRequest): Promise<Outcome> {
+  const { method } = request.message;
+  const handlers = request.speaker.era === 'sessions' ? sessionHandlers : statelessHandlers;
+  const handler = handlers.get(method);
+  if (handler !== undefined) return handler(services, request);
+  throw new RpcError(errorCodes.methodNotFound, `Method not found: ${method}`);
+}
+
+export function serverInfo(services: Services): { name: string; version: string } {
+  return { name: 'ploinky-router', version: services.version };
+}
+
+export const aggregateCapabilities = {
+  tools: { listChanged: true },
+  resources: { listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
+
+export const aggregateInstructions =
+  'The tools, resources and prompts of several Ploinky agents behind one endpoint. A name that two agents have appears as <agent>_<name>.';
+
+const list: Handler = async (services, { surface, speaker, message }) => {
+  const kind = kindOfMethod(message.method);
+  if (kind === undefined)
+    throw new RpcError(errorCodes.methodNotFound, `Method not found: ${message.method}`);
+  if (message.params?.['cursor'] !== undefined) {
+    throw new RpcError(errorCodes.invalidParams, 'Invalid params: unknown cursor; the list has one page');
+  }
+  const view = services.views.current(surface, kind) ?? (await services.views.of(surface, kind));
+  return { kind: 'result', text: listText(services, view, kind, speaker.era) };
+};
+
+/** A list costs its serialisation once, not once a request. */
+function listText(services: Services, view: View, kind: ListKind, era: Speaker['era']): string {
+  const known = view.memo.get(era);
+  if (known !== undefined) return known;
+  const { method, member } = listKinds[kind];
+  const notes = listNotes(view);
+  const result = {
+    [member]: view.items.map((entry) => entry.item),
+    ...(Object.keys(notes).length > 0 && { _meta: notes }),
+  };
+  const ttlMs = view.errors.length > 0 ? 0 : 5_000;
+  const wrapped = wrapResult(era, method, result, serverInfo(services), { ttlMs, cacheScope: 'public' });
+  const text = JSON.stringify(wrapped);
+  view.memo.set(era, text);
+  return text;
+}
+
+/** Agents that are missing from a list and names that several have. */
+function listNotes(view: View): Record<string, unknown> {
+  return {
+    ...(view.errors.length > 0 && { 'ploinky.dev/errors': view.errors }),
+    ...(view.conflicts.size > 0 && { 'ploinky.dev/conflicts': Object.fromEntries(view.conflicts) }),
+  };
+}
+
+const callTool: Handler = async (services, request) => {
+  const params = request.message.params ?? {};
+  const name = requiredText(params, 'name');
+  const owner = await locate(services, request.surface, 'tools', name, wantedAgent(params));
+  return relayTo(
+    request,
+    owner.agent,
+    'agent' in params || owner.name !== name ? { ...params, name: owner.name } : params,
+  );
+};
+
+const getPrompt: Handler = async (services, request) => {
+  const params = request.message.params ?? {};
+  const name = requiredText(params, 'name');
+  const owner = await locate(services, request.surface, 'prompts', name, wantedAgent(params));
+  return relayTo(request, owner.agent, owner.name === name ? params : { ...params, name: owner.name });
+};
+
+const readResource: Handler = async (services, request) => {
+  const params = request.message.params ?? {};
+  const uri = requiredText(params, 'uri');
+  const owner = await locateUri(services, request.surface, uri, wantedAgent(params));
+  return relayTo(request, owner.agent, params);
+};
+
+const complete: Handler = async (services, request) => {
+  const params = request.message.params ?? {};
+  const ref = isObject(params['ref']) ? params['ref'] : {};
+  if (ref['type'] === 'ref/resource') {
+    const uri = requiredText(ref, 'uri');
+    const templates = await services.views.of(request.surface, 'templates');
+    const agent =
+      templates.byExposed.get(uri)?.agent ?? (await locateUri(services, request.surface, uri)).agent;
+    return relayTo(request, agent, params);
+  }
+  const name = requiredText(ref, 'name');
+  const owner = await locate(services, request.surface, 'prompts', name);
+  return relayTo(request, owner.agent, { ...params, ref: { ...ref, name: owner.name } });
+};
+
+function relayTo(request: AggregateRequest, agent: string, params: Params): Outcome {
+  const { surface, speaker, message } = request;
+  const key = `${surface.namespace}/${agent}`;
+  if (params === message.params) {
+    return {
+      kind: 'relay',
+      agent,
+      call: callWith(key, message, { speaker, headers: request.headers, text: request.text }),
+    };
+  }
+  const { agent: _named, ...rest } = params;
+  const changed = withParams(message, rest, request.headers);
+  return {
+    kind: 'relay',
+    agent,
+    call: callWith(key, changed.message, { speaker, headers: changed.headers }),
+  };
+}
+
+const pong: Handler = async () => ({ kind: 'result', text: '{}' });
+
+/** Every agent that is there is told; one that is not, or starts later, keeps its own level. */
+const setLevel: Handler = async (services, { surface, speaker, message, headers }) => {
+  if (!isLogLevel(message.params?.['level'])) {
+    throw new RpcError(errorCodes.invalidParams, 'Invalid params: "level" must be a log level');
+  }
+  const { targets } = services.tables.current();
+  const there = surface.agents.filter(
+    (name) => targets.get(`${surface.namespace}/${name}`)?.unavailable === undefined,
+  );
+  const maxBytes = services.limits.answerBytes;
+  const calls = there.map((agent) => {
+    const call = callWith(`${surface.namespace}/${agent}`, message, { speaker, headers });
+    return collect(
+      services.sender,
+      { ...call, silenceMs: services.limits.listTimeoutMs, readyWaitMs: 0 },
+      { maxBytes },
+    );
+  });
+  await Promise.allSettled(calls);
+  return { kind: 'result', text: '{}' };
+};
+
+const discover: Handler = async (services, { message }) => {
+  const result = {
+    supportedVersions: [...statelessRevisions],
+    capabilities: aggregateCapabilities,
+    instructions: aggregateInstructions,
+  };
+  const hint = { ttlMs: 60_000, cacheScope: 'public' } as const;
+  return {
+    kind: 'result',
+    text: JSON.stringify(wrapResult('stateless', message.method, result, serverInfo(services), hint)),
+  };
+};
+
+const commonHandlers: [string, Handler][] = [
+  ['tools/list', list],
+  ['resources/list', list],
+  ['resources/templates/list', list],
+  ['prompts/list', list],
+  ['tools/call', callTool],
+  ['prompts/get', getPrompt],
+  ['resources/read', readResource],
+  ['completion/complete', complete],
+];
+const sessionHandlers = new Map([...commonHandlers, ['ping', pong], ['logging/setLevel', setLevel]] as const);
+const statelessHandlers = new Map([...commonHandlers, ['server/discover', discover]] as const);

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import type { Resolver } from '#routing/resolve.ts';
+import { rememberFacts, splitHost } from './request.ts';
+
+/**
+ * Surfaces appear wherever the table says; each plugin listens at one path of its own, which no client can
+ * ask for: every URL that comes in is turned into one of these before fastify looks at it.
+ */
+export const internalPaths = {
+  mcp: '/~mcp',
+  'agent-mcp': '/~agent-mcp',
+  'agent-task': '/~agent-task',
+  'agent-other': '/~agent-other',
+  'unknown-agent': '/~unknown-agent',
+  api: '/~api',
+  static: '/~static',
+  landing: '/~landing',
+  none: '/~none',
+} as const;
+
+/** Paths that are the same on every host. */
+const fixed = new Set(['/health', '/metrics', '/MCPBrowserClient.js']);
+
+/** Finds out what a request asks for and gives the path of the plugin that answers it. */
+export function rewriteUrl(request: IncomingMessage, resolve: Resolver): string {
+  const url = request.url ?? '/';
+  const question = url.indexOf('?');
+  const path = question < 0 ? url : url.slice(0, question);
+  const search = question < 0 ? '' : url.slice(question);
+  const asked = splitHost(request.headers.host);
+  const host = asked?.host ?? '';
+  const resolution = path.startsWith('/') ? resolve(host, path) : ({ kind: 'none' } as const);
+  rememberFacts(request, { host, port: asked?.port, path, search, resolution });
+  if (fixed.has(path)) return path;
+  if (resolution.kind === 'none') return path === '/' ? internalPaths.landing : internalPaths.none;
+  return internalPaths[resolution.kind];
+}

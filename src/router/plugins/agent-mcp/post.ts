@@ -1,0 +1,120 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isObject } from '#kit/json.ts';
+import { negotiateSessionRevision } from '#mcp/eras.ts';
+import { errorCodes, isRequest, type JsonRpcRequest, RpcError } from '#mcp/jsonrpc.ts';
+import { parseJson, readMessages } from '#mcp/parse.ts';
+import type { Target } from '#routing/target.ts';
+import type { Caller } from '../../caller.ts';
+import { identifyCaller, isDelegated } from '../../delegation.ts';
+import { callWith } from '../../mcp/agent-call.ts';
+import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
+import { identifySpeaker, isInitialize } from '../../mcp/inbound.ts';
+import { readAnswer } from '../../mcp/read-answer.ts';
+import type { Services } from '../../services.ts';
+import { collect } from '../../upstream/collect.ts';
+import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
+import { relay } from '../../upstream/relay.ts';
+
+/** POST to one agent: everything passes through as it is, in either era. */
+export async function answerAgentPost(
+  services: Services,
+  target: Target,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const text = String(request.body ?? '');
+  const json = parseJson(text, services.limits.jsonDepth);
+  if (!Array.isArray(json) && !(isObject(json) && 'jsonrpc' in json)) {
+    writeJson(reply.raw, 400, { error: 'unsupported request for agent MCP proxy' });
+    return;
+  }
+  const body = readMessages(json, { maxDepth: services.limits.jsonDepth, maxBatch: 1 });
+  const [message] = body.messages;
+  if (message === undefined) return;
+  const delegated = isDelegated(request.raw);
+  if (delegated && !(isRequest(message) && message.method === 'tools/call')) {
+    throw new RpcError(
+      errorCodes.invalidRequest,
+      'Delegated agent calls must use a direct tools/call request.',
+    );
+  }
+  const caller = identifyCaller(request.raw, services);
+  const scope = target.identity.uid;
+  const speaker = identifySpeaker(services, { body, headers: request.headers, scope, caller, delegated });
+  const agent = keyOf(target);
+  if (speaker.era === 'sessions' && isInitialize(message)) {
+    return initialize(services, target, caller, message, request, reply);
+  }
+  const id = isRequest(message) ? message.id : null;
+  const sent = body.batch ? undefined : text;
+  relay(
+    services.sender,
+    callWith(agent, message, { speaker, headers: request.headers, text: sent }),
+    reply.raw,
+    {
+      headers: answerHeaders,
+      fail: (error) => writeJson(reply.raw, id === null ? 503 : 200, toFailure(id, error)),
+    },
+  );
+}
+
+export function keyOf(target: Target): string {
+  return `${target.namespace}/${target.name}`;
+}
+
+/**
+ * The agent answers for itself; the session id is the router's, sealed after the agent has said which
+ * revision it settled on, since it says so to every router that ever sees it.
+ */
+async function initialize(
+  services: Services,
+  target: Target,
+  caller: Caller,
+  message: JsonRpcRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const params = message.params ?? {};
+  const capabilities = isObject(params['capabilities']) ? params['capabilities'] : {};
+  const info = isObject(params['clientInfo']) ? params['clientInfo'] : {};
+  const client = { name: String(info['name'] ?? ''), version: String(info['version'] ?? '') };
+  const key = services.sessions.newKey();
+  const asked = negotiateSessionRevision(params['protocolVersion']);
+  const seal = (revision: string) =>
+    services.sessions.seal({
+      key,
+      scope: target.identity.uid,
+      user: caller.user?.id ?? '',
+      revision,
+      capabilities,
+      client,
+    });
+  const session = services.sessions.open(seal(asked), target.identity.uid, caller);
+  if (session === undefined) throw new Error('a session that was just sealed does not open');
+  const speaker = { era: 'sessions', session, caller } as const;
+  try {
+    const call = callWith(keyOf(target), message, { speaker, headers: request.headers });
+    const headers = { ...mcpRequestHeaders(request.headers), 'content-type': 'application/json' };
+    const answer = await collect(
+      services.sender,
+      { ...call, headers },
+      { maxBytes: services.limits.answerBytes },
+    );
+    const response = readAnswer(answer, message.id);
+    if (response === undefined || !('result' in response)) {
+      writeJsonText(
+        reply.raw,
+        answer.status,
+        response === undefined ? answer.text : JSON.stringify(response),
+      );
+      return;
+    }
+    const revision = String(response.result['protocolVersion'] ?? asked);
+    writeJson(reply.raw, 200, response, {
+      'mcp-session-id': seal(revision),
+      'mcp-protocol-version': revision,
+    });
+  } catch (error) {
+    writeJson(reply.raw, 200, toFailure(message.id, error));
+  }
+}

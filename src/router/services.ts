@@ -1,0 +1,94 @@
+import type { Clock } from '#kit/clock.ts';
+import type { Log } from '#kit/log.ts';
+import type { Random } from '#kit/random.ts';
+import { createResolver, type Resolver } from '#routing/resolve.ts';
+import type { RoutingTable } from '#routing/table.ts';
+import { type Catalog, createCatalog } from './catalog/catalog.ts';
+import { fetchList } from './catalog/fetch-list.ts';
+import { createViews, type Views } from './catalog/views.ts';
+import { createRouterKeys, type RouterKeys } from './keys.ts';
+import { defaultLimits, type RouterLimits } from './limits.ts';
+import { createSessions, type Sessions } from './mcp/sessions.ts';
+import type { KeySource, TableSource } from './sources.ts';
+import { createPools, type Pools } from './upstream/pools.ts';
+import { createSender, type Sender } from './upstream/send.ts';
+
+export interface ServicesOptions {
+  readonly tables: TableSource;
+  readonly keys: KeySource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Version of this program. */
+  readonly version: string;
+  readonly limits?: Partial<RouterLimits>;
+}
+
+/** What the plugins share. */
+export interface Services {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly version: string;
+  readonly limits: RouterLimits;
+  readonly tables: TableSource;
+  readonly keys: RouterKeys;
+  readonly pools: Pools;
+  readonly sender: Sender;
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly sessions: Sessions;
+  /** For the table as it is now. */
+  readonly resolve: Resolver;
+  /** Calls back after the table changed and everything here follows it. Returns the stop function. */
+  onChange(callback: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export function createServices(options: ServicesOptions): Services {
+  const { tables, clock, random, log, version } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const keys = createRouterKeys(options.keys);
+  const pools = createPools({ keys, limits, random, log });
+  const sender = createSender({ tables, keys, pools, limits, clock, random });
+  const catalog = createCatalog({
+    clock,
+    listTimeoutMs: limits.listTimeoutMs,
+    listMaxAgeMs: limits.listMaxAgeMs,
+    fetch: (target, kind, signal) => fetchList(target, kind, { sender, limits, version, signal }),
+  });
+  const views = createViews({ tables, catalog, clock });
+  const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
+  const callbacks = new Set<() => void>();
+  const stop = tables.subscribe(() => {
+    pools.retain(tables.current());
+    catalog.retain(tables.current());
+    for (const callback of callbacks) callback();
+  });
+  return {
+    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, sessions },
+    resolve: followingResolver(tables),
+    onChange(callback) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
+    async close() {
+      stop();
+      await pools.close();
+    },
+  };
+}
+
+/** Compiles each table once, when it is first asked. */
+function followingResolver(tables: TableSource): Resolver {
+  let table: RoutingTable | undefined;
+  let resolver: Resolver | undefined;
+  return (host, path) => {
+    const now = tables.current();
+    if (resolver === undefined || now !== table) {
+      table = now;
+      resolver = createResolver(now);
+    }
+    return resolver(host, path);
+  };
+}

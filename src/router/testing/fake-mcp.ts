@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isObject } from '#kit/json.ts';
+import { eraOf } from '#mcp/eras.ts';
+import { failureOf, isRequest, notificationOf, resultOf } from '#mcp/jsonrpc.ts';
+import { wrapResult } from '#mcp/results.ts';
+import { encodeMessage, sseHeaders } from '#mcp/sse.ts';
+import type { InvocationClaims } from '#wire/claims.ts';
+import { type AgentState, paramsOf, send } from './fake-state.ts';
+
+const info = { name: 'fake-agent', version: '1' };
+
+/** POST, GET and DELETE of /mcp at the fake agent. */
+export function answerMcp(
+  state: AgentState,
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+  claims: InvocationClaims,
+): void {
+  if (request.method === 'DELETE') {
+    response.writeHead(200).end();
+    return;
+  }
+  if (request.method === 'GET') {
+    response.writeHead(200, sseHeaders);
+    response.write(
+      encodeMessage(notificationOf('notifications/message', { level: 'info', data: claims.mcp?.session })),
+    );
+    return;
+  }
+  const message: Record<string, unknown> = JSON.parse(body);
+  if (state.options.hang?.includes(String(message['method']))) return;
+  if (!isRequest(message)) {
+    response.writeHead(202).end();
+    return;
+  }
+  const era = eraOf(claims.mcp?.revision ?? '');
+  const params = paramsOf({ ...message });
+  if (message.method === 'tools/call' && isStreamed(params['name'])) {
+    streamCall(state, response, { id: message.id, params, claims });
+    return;
+  }
+  const result = resultFor(state, message.method, params, claims);
+  if (result === undefined) {
+    send(
+      response,
+      era === 'stateless' ? 404 : 200,
+      failureOf(message.id, -32601, `Method not found: ${message.method}`),
+    );
+    return;
+  }
+  if ('rpcError' in result) {
+    send(response, 200, failureOf(message.id, -32602, String(result['rpcError'])));
+    return;
+  }
+  send(response, 200, resultOf(message.id, wrapResult(era, message.method, result, info)));
+}
+
+const toolDefaults = [
+  { name: 'echo', description: 'Says what it is told', inputSchema: { type: 'object' } },
+  { name: 'whoami', inputSchema: { type: 'object' } },
+  { name: 'count', inputSchema: { type: 'object' } },
+];
+
+function resultFor(
+  state: AgentState,
+  method: string,
+  params: Record<string, unknown>,
+  claims: InvocationClaims,
+): Record<string, unknown> | undefined {
+  const { tools = toolDefaults, resources = [], templates = [], prompts = [] } = state.options;
+  switch (method) {
+    case 'initialize':
+      return { protocolVersion: claims.mcp?.revision, capabilities: { tools: {} }, serverInfo: info };
+    case 'ping':
+    case 'logging/setLevel':
+      return {};
+    case 'server/discover':
+      return { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+    case 'tools/list':
+      return pageOf(tools, params['cursor']);
+    case 'resources/list':
+      return { resources };
+    case 'resources/templates/list':
+      return { resourceTemplates: templates };
+    case 'prompts/list':
+      return { prompts };
+    case 'resources/read':
+      return { contents: [{ uri: params['uri'], text: `${state.options.name} reads ${params['uri']}` }] };
+    case 'prompts/get':
+      return {
+        messages: [
+          { role: 'user', content: { type: 'text', text: `${state.options.name} ${params['name']}` } },
+        ],
+      };
+    case 'completion/complete':
+      return { completion: { values: [state.options.name] } };
+    case 'tools/call':
+      return callTool(state, params, claims);
+    default:
+      return undefined;
+  }
+}
+
+/** Two tools a page, so that a client that does not page sees too few. */
+function pageOf(tools: readonly Record<string, unknown>[], cursor: unknown): Record<string, unknown> {
+  const from = Number(cursor ?? 0);
+  const next = from + 2;
+  return { tools: tools.slice(from, next), ...(next < tools.length && { nextCursor: String(next) }) };
+}
+
+function callTool(
+  state: AgentState,
+  params: Record<string, unknown>,
+  claims: InvocationClaims,
+): Record<string, unknown> {
+  const args = isObject(params['arguments']) ? params['arguments'] : {};
+  const say = (value: string) => ({ content: [{ type: 'text', text: value }] });
+  switch (params['name']) {
+    case 'whoami':
+      return say(JSON.stringify(claims));
+    case 'count': {
+      const session = claims.mcp?.session ?? 'none';
+      const count = (state.sessions.get(session) ?? 0) + 1;
+      state.sessions.set(session, count);
+      return say(String(count));
+    }
+    case 'refuse':
+      return { rpcError: `Tool refuse not found` };
+    default:
+      return say(`${state.options.name}: ${args['text'] ?? JSON.stringify(args)}`);
+  }
+}
+
+function isStreamed(name: unknown): boolean {
+  return name === 'progress' || name === 'ask' || name === 'forever' || name === 'break';
+}
+
+interface StreamedCall {
+  readonly id: string | number;
+  readonly params: Record<string, unknown>;
+  readonly claims: InvocationClaims;
+}
+
+function streamCall(state: AgentState, response: ServerResponse, { id, params }: StreamedCall): void {
+  response.writeHead(200, sseHeaders);
+  const done = resultOf(id, { content: [{ type: 'text', text: `${state.options.name} done` }] });
+  switch (params['name']) {
+    case 'progress':
+      for (const progress of [1, 2]) {
+        response.write(
+          encodeMessage(notificationOf('notifications/progress', { progressToken: 'p', progress })),
+        );
+      }
+      response.end(encodeMessage(done, 'event-1'));
+      return;
+    case 'ask':
+      response.write(
+        encodeMessage({
+          jsonrpc: '2.0',
+          id: 7,
+          method: 'elicitation/create',
+          params: { message: 'really?' },
+        }),
+      );
+      waitForAnswer(state, () => response.end(encodeMessage(done)));
+      return;
+    case 'break':
+      response.write(
+        encodeMessage(notificationOf('notifications/progress', { progressToken: 'p', progress: 1 })),
+      );
+      setTimeout(() => response.destroy(), 20);
+      return;
+    default:
+      response.write(': started\n\n');
+  }
+}
+
+function waitForAnswer(state: AgentState, then: () => void): void {
+  const timer = setInterval(() => {
+    if (!state.seen.some(({ body }) => body.includes('"id":7') && body.includes('"result"'))) return;
+    clearInterval(timer);
+    then();
+  }, 5);
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '#kit/clock.ts';
+import type { Target, TargetEndpoint } from '#routing/target.ts';
+import { RouterError } from '../errors.ts';
+import type { TableSource } from '../sources.ts';
+
+export interface Ready {
+  readonly target: Target;
+  readonly endpoint: TargetEndpoint;
+}
+
+export interface ReadyOptions {
+  readonly tables: TableSource;
+  readonly clock: Clock;
+  /** How long to wait for an agent that is starting. */
+  readonly waitMs: number;
+  /** Calls with the same value go to the same instance while it lives: a session's state is there. */
+  readonly affinity?: string;
+  /** Instance that just failed: another one is waited for. */
+  readonly except?: TargetEndpoint;
+}
+
+/**
+ * An instance of the agent that takes calls. Answers at once when there is one; an agent that is starting is
+ * waited for by watch, not by polling. Throws AgentUnavailable with a message fit for clients.
+ */
+export async function findReady(key: string, options: ReadyOptions): Promise<Ready> {
+  const first = look(key, options);
+  if (first !== undefined) return first;
+  await changeOrTimeout(key, options);
+  const second = look(key, options);
+  if (second !== undefined) return second;
+  throw unavailable(key, options);
+}
+
+function look(key: string, { tables, affinity, except }: ReadyOptions): Ready | undefined {
+  const target = tables.current().targets.get(key);
+  if (target === undefined) return undefined;
+  const candidates = target.ready.filter(
+    (endpoint) => except === undefined || endpoint.uid !== except.uid || endpoint.address !== except.address,
+  );
+  const endpoint = choose(candidates, affinity);
+  return endpoint === undefined ? undefined : { target, endpoint };
+}
+
+/** Rendezvous hashing: when instances come or go only the sessions of those move. */
+function choose(
+  endpoints: readonly TargetEndpoint[],
+  affinity: string | undefined,
+): TargetEndpoint | undefined {
+  if (endpoints.length < 2) return endpoints[0];
+  const salt = affinity ?? String(rotation++);
+  let best: TargetEndpoint | undefined;
+  let bestScore = '';
+  for (const endpoint of endpoints) {
+    const score = createHash('sha256').update(`${salt} ${endpoint.uid}`).digest('hex');
+    if (score > bestScore) [best, bestScore] = [endpoint, score];
+  }
+  return best;
+}
+let rotation = 0;
+
+function changeOrTimeout(key: string, options: ReadyOptions): Promise<void> {
+  if (!mayBecomeReady(key, options)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const finish = () => {
+      stop();
+      cancel();
+      resolve();
+    };
+    const stop = options.tables.subscribe(() => {
+      if (look(key, options) !== undefined || !mayBecomeReady(key, options)) finish();
+    });
+    const cancel = options.clock.after(options.waitMs, finish);
+  });
+}
+
+function mayBecomeReady(key: string, { tables, except }: ReadyOptions): boolean {
+  const target = tables.current().targets.get(key);
+  if (target === undefined) return !tables.synced;
+  return except !== undefined || (target.unavailable?.passing ?? true);
+}
+
+function unavailable(key: string, { tables }: ReadyOptions): RouterError {
+  const name = key.slice(key.indexOf('/') + 1);
+  const target = tables.current().targets.get(key);
+  if (target === undefined) {
+    return new RouterError('AgentUnavailable', `Agent '${name}' does not exist.`, { agents: [name] });
+  }
+  const why = target.unavailable;
+  const message =
+    why === undefined || why.passing
+      ? `Agent '${name}' is still starting. Try again in a moment.`
+      : `Agent '${name}' is not running (${why.reason}): ${why.message}`;
+  return new RouterError('AgentUnavailable', message, { agents: [name] });
+}

@@ -1,0 +1,216 @@
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '#kit/clock.ts';
+import { codeOf, messageOf } from '#kit/errors.ts';
+import type { Random } from '#kit/random.ts';
+import type { CallBinding } from '#wire/binding.ts';
+import type { McpContext } from '#wire/claims.ts';
+import { mintInvocation } from '#wire/token.ts';
+import type { Caller } from '../caller.ts';
+import { RouterError } from '../errors.ts';
+import type { RouterKeys } from '../keys.ts';
+import type { RouterLimits } from '../limits.ts';
+import type { TableSource } from '../sources.ts';
+import type { Pools } from './pools.ts';
+import { findReady, type Ready } from './ready.ts';
+
+/** One request to one agent. */
+export interface AgentCall {
+  /** `<namespace>/<name>`. */
+  readonly agent: string;
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE' | (string & {});
+  /** Path and query at the agent-server. */
+  readonly path: string;
+  /** Already cleaned; the token is added here. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A stream is sent once: such a call is never tried again. */
+  readonly body?: string | Buffer | Readable | undefined;
+  readonly binding: CallBinding;
+  readonly caller: Caller;
+  readonly mcp?: McpContext | undefined;
+  /** Silence, in milliseconds, after which the call has failed. Default: the router's call timeout. 0: never. */
+  readonly silenceMs?: number;
+  /** How long an agent that is starting is waited for. Default: the router's. */
+  readonly readyWaitMs?: number;
+}
+
+/** Takes the answer as it comes. After `failed` or `ended` nothing more is called. */
+export interface AnswerSink {
+  head(status: number, headers: AnswerHeaders): void;
+  /** Returns false when it wants no more until `flow.resume()`. */
+  data(chunk: Buffer): boolean;
+  ended(): void;
+  failed(error: RouterError): void;
+}
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The running call, for whoever consumes its answer. */
+export interface Flow {
+  resume(): void;
+  /** Ends the call; the agent sees its connection close. */
+  abort(): void;
+}
+
+export interface Sender {
+  /**
+   * Sends a call, and once more to a newer instance when the first could not be reached: never after a byte
+   * of it was sent. The sink gets everything, failures too; `flow` is there before its first call.
+   */
+  send(call: AgentCall, sink: (flow: Flow) => AnswerSink): void;
+}
+
+export interface SenderOptions {
+  readonly tables: TableSource;
+  readonly keys: RouterKeys;
+  readonly pools: Pools;
+  readonly limits: RouterLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createSender(options: SenderOptions): Sender {
+  return {
+    send(call, makeSink) {
+      new Attempt(options, call, makeSink).start();
+    },
+  };
+}
+
+class Attempt implements Flow {
+  readonly #options: SenderOptions;
+  readonly #call: AgentCall;
+  readonly #sink: AnswerSink;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent = false;
+  #retried = false;
+  #over = false;
+
+  constructor(options: SenderOptions, call: AgentCall, makeSink: (flow: Flow) => AnswerSink) {
+    this.#options = options;
+    this.#call = call;
+    this.#sink = makeSink(this);
+  }
+
+  start(): void {
+    this.#locate()
+      .then((ready) => this.#dispatch(ready))
+      .catch((error) => this.#fail(error));
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    const gone = new RouterError('ClientGone', 'The client went away.');
+    this.#controller?.abort(gone);
+    this.#over = true;
+  }
+
+  #locate(except?: Ready['endpoint']): Promise<Ready> {
+    const { tables, clock, limits } = this.#options;
+    const affinity = this.#call.mcp?.session;
+    return findReady(this.#call.agent, {
+      tables,
+      clock,
+      waitMs: this.#call.readyWaitMs ?? limits.readyWaitMs,
+      ...(affinity !== undefined && { affinity }),
+      ...(except !== undefined && { except }),
+    });
+  }
+
+  #dispatch(ready: Ready): void {
+    if (this.#over) return;
+    const { method, path, body = null } = this.#call;
+    const silence = this.#call.silenceMs ?? this.#options.limits.callTimeoutMs;
+    const headers = { ...this.#call.headers, authorization: `Bearer ${this.#mint(ready)}` };
+    const request = {
+      method: method as Dispatcher.HttpMethod,
+      path,
+      headers,
+      body,
+      headersTimeout: silence,
+      bodyTimeout: silence,
+    };
+    this.#options.pools.of(ready.target, ready.endpoint).dispatch(request, {
+      onRequestStart: (controller) => {
+        this.#controller = controller;
+        this.#sent = true;
+        if (this.#over) controller.abort(new RouterError('ClientGone', 'The client went away.'));
+      },
+      onResponseStart: (_, status, responseHeaders) => this.#sink.head(status, responseHeaders),
+      onResponseData: (controller, chunk) => {
+        if (!this.#over && !this.#sink.data(chunk)) controller.pause();
+      },
+      onResponseEnd: () => this.#end(),
+      onResponseError: (_, error) => this.#lost(ready, error),
+    });
+  }
+
+  #mint({ target, endpoint }: Ready): string {
+    const { keys, clock, random } = this.#options;
+    const { caller, binding, mcp } = this.#call;
+    const [key] = keys.agent(target.identity);
+    const [delegation] = keys.delegation;
+    if (key === undefined) throw new RouterError('NoKeys', 'The router has not received its keys yet.');
+    return mintInvocation(key, {
+      agent: target.identity,
+      instance: endpoint.uid,
+      caller: caller.principal,
+      user: caller.user,
+      hop: caller.hop,
+      call: binding,
+      now: clock.now(),
+      random,
+      ...(mcp !== undefined && { mcp }),
+      ...(delegation !== undefined && { delegation }),
+    });
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.ended();
+  }
+
+  /** A call of which nothing was sent is worth a second try at an instance that took the place of this one. */
+  #lost(ready: Ready, error: unknown): void {
+    if (this.#over) return;
+    const streamed = typeof this.#call.body === 'object' && !Buffer.isBuffer(this.#call.body);
+    if (this.#sent || this.#retried || streamed) {
+      this.#fail(this.#translate(ready, error));
+      return;
+    }
+    this.#retried = true;
+    this.#locate(ready.endpoint).then(
+      (next) => this.#dispatch(next),
+      () => this.#fail(this.#translate(ready, error)),
+    );
+  }
+
+  #translate({ target }: Ready, error: unknown): RouterError {
+    const agents = [target.name];
+    if (!this.#sent) {
+      const message = `Agent '${target.name}' cannot be reached. Try again in a moment.`;
+      return new RouterError('AgentUnavailable', message, { cause: error, agents });
+    }
+    const code = codeOf(error);
+    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+      return new RouterError('AgentTimeout', `Agent '${target.name}' did not answer in time.`, {
+        cause: error,
+        agents,
+      });
+    }
+    const message = `The connection to agent '${target.name}' was lost; the call may have run.`;
+    return new RouterError('AgentLost', message, { cause: error, agents });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.failed(
+      error instanceof RouterError ? error : new RouterError('AgentLost', messageOf(error), { cause: error }),
+    );
+  }
+}
