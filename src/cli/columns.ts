@@ -4,6 +4,7 @@ import { isObject } from '#kit/json.ts';
 import { formatAge } from './age.ts';
 import { valueAtPath } from './json-path.ts';
 import { formatTable } from './table.ts';
+import { harmless } from './terminal.ts';
 
 export interface ColumnOptions {
   /** Wall clock, for ages. */
@@ -63,5 +64,6 @@ function formatCell(value: unknown, column: Column, now: number): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.join(',');
   // Secret and ConfigMap data: how many keys, never what they hold.
-  return isObject(value) ? String(Object.keys(value).length) : String(value);
+  if (isObject(value)) return String(Object.keys(value).length);
+  return harmless(String(value)).replaceAll('\n', ' ⏎ ');
 }

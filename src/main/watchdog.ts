@@ -10,6 +10,7 @@ import { openRotatingLog } from '#watchdog/rotating-log.ts';
 import { configurationExitCode, settingsFromEnvironment } from '#watchdog/settings.ts';
 import { spawnProgram } from '#watchdog/spawn.ts';
 import { startWatchdog, type Watchdog } from '#watchdog/watchdog.ts';
+import { removeControlGroups } from '#workspace/control-groups.ts';
 import { workspaceErrors } from '#workspace/errors.ts';
 import { ensureWorkspace, removeRuntime } from '#workspace/folders.ts';
 import { loadRestarts, saveRestarts } from '#workspace/history.ts';
@@ -60,6 +61,7 @@ async function run(): Promise<number> {
   try {
     return await supervise(paths, Number(flags.port), flags['main-folder']);
   } finally {
+    await removeControlGroups(paths.controlGroup);
     await removeRuntime(paths);
     await unlink(pidFile);
   }

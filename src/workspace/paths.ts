@@ -36,6 +36,8 @@ export interface WorkspacePaths {
   readonly workloads: string;
   /** Renewed by the watchdog; see lease.ts. */
   readonly lease: string;
+  /** Name of the control group that holds the groups of its sandboxes. */
+  readonly controlGroup: string;
 }
 
 /** Longest base for the runtime folder that leaves room for a workload's socket below it. */
@@ -47,7 +49,8 @@ const longestRuntimeBase = 40;
  */
 export function workspacePaths(root: string, host: HostFacts): WorkspacePaths {
   const state = join(root, '.ploinky');
-  const runtime = join(runtimeBase(host), `ploinky-${host.uid}`, sha256Hex(root).slice(0, 8));
+  const id = sha256Hex(root).slice(0, 8);
+  const runtime = join(runtimeBase(host), `ploinky-${host.uid}`, id);
   return {
     root,
     state,
@@ -66,6 +69,7 @@ export function workspacePaths(root: string, host: HostFacts): WorkspacePaths {
     egressSocket: join(runtime, 'egress.sock'),
     workloads: join(runtime, 'w'),
     lease: join(runtime, 'lease'),
+    controlGroup: `ploinky-${id}`,
   };
 }
 

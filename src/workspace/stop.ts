@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#kit/clock.ts';
 import { CodedError } from '#kit/errors.ts';
+import { removeControlGroups } from './control-groups.ts';
 import { workspaceErrors } from './errors.ts';
 import { removeEmptyRuntime, removeRuntime } from './folders.ts';
 import { parseLease, writeLease } from './lease.ts';
@@ -44,6 +45,7 @@ async function tidyUp(paths: WorkspacePaths, clock: Clock): Promise<'tidied' | '
   }
   await writeLease(paths.lease, { pid: process.pid, counter: (lease?.counter ?? 0) + 1, state: 'down' });
   await endWorkloads(paths.workloads, { clock, graceMs: 15_000 });
+  await removeControlGroups(paths.controlGroup);
   await removeRuntime(paths);
   return 'tidied';
 }
