@@ -42,6 +42,9 @@ export interface Services {
   readonly resolve: Resolver;
   /** Calls back after the table changed and everything here follows it. Returns the stop function. */
   onChange(callback: () => void): () => void;
+  /** Calls back once, when the router begins to shut down: streams end then, calls go on. */
+  onDrain(callback: () => void): void;
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -60,6 +63,7 @@ export function createServices(options: ServicesOptions): Services {
   const views = createViews({ tables, catalog, clock });
   const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
   const callbacks = new Set<() => void>();
+  const drainCallbacks: (() => void)[] = [];
   const stop = tables.subscribe(() => {
     pools.retain(tables.current());
     catalog.retain(tables.current());
@@ -71,6 +75,10 @@ export function createServices(options: ServicesOptions): Services {
     onChange(callback) {
       callbacks.add(callback);
       return () => callbacks.delete(callback);
+    },
+    onDrain: (callback) => void drainCallbacks.push(callback),
+    drain() {
+      for (const callback of drainCallbacks.splice(0)) callback();
     },
     async close() {
       stop();

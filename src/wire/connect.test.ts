@@ -77,11 +77,27 @@ test('a peer with another key, another instance or an old nonce proves nothing',
   }
 });
 
+test('a proof that comes in chunks is as good', limits, async (t) => {
+  const server = createServer((request, response) => {
+    const nonce = new URL(request.url ?? '', 'http://agent').searchParams.get('nonce') ?? '';
+    const body = JSON.stringify(answerChallenge(key, 'w1', nonce));
+    response.writeHead(200);
+    response.write(body.slice(0, 20));
+    setTimeout(() => response.end(body.slice(20)), 10);
+  });
+  const address = await listen(t, server);
+  const socket = await connectProven({ address, keys: [key], instance: 'w1', random: systemRandom });
+  socket.destroy();
+});
+
 const answers: Record<string, string> = {
   'a refusal': 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n',
   'no HTTP': 'SSH-2.0-OpenSSH\r\n\r\n',
   'an endless answer': 'x'.repeat(5000),
-  chunks: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'an empty chunked body': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'bytes after its chunks':
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nHTTP/1.1',
+  'a chunk of no size': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
   'no JSON': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
   'bytes after the answer': 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200',
 };

@@ -109,15 +109,37 @@ function parseAnswer(received: Buffer): Answer {
   const [status = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
   if (!/^HTTP\/1\.1 200 /.test(status)) return { problem: `answered "${status.slice(0, 80)}"`, body: '' };
   const headers = new Map(lines.map(splitHeader));
-  const length = Number(headers.get('content-length') ?? Number.NaN);
   const closes = headers.get('connection')?.toLowerCase() === 'close';
-  if (!Number.isInteger(length) || headers.has('transfer-encoding') || closes) {
-    return { problem: 'not a keep-alive answer with a length', body: '' };
-  }
   const body = received.subarray(end + 4);
+  if (closes) return { problem: 'the connection is not kept alive', body: '' };
+  if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked')
+    return readChunks(body.toString('latin1'));
+  const length = Number(headers.get('content-length') ?? Number.NaN);
+  if (!Number.isInteger(length)) return { problem: 'the answer has no length', body: '' };
   if (body.length < length) return 'incomplete';
   if (body.length > length) return { problem: 'bytes follow the answer', body: '' };
   return { body: body.toString('utf8') };
+}
+
+/** Chunks without extensions or trailers (RFC 9112 §7.1); the proof is plain ASCII. */
+function readChunks(text: string): Answer {
+  let body = '';
+  let at = 0;
+  for (;;) {
+    const line = text.indexOf('\r\n', at);
+    if (line < 0) return 'incomplete';
+    const size = text.slice(at, line);
+    if (!/^[0-9a-fA-F]{1,4}$/.test(size)) return { problem: 'a chunk has no size', body: '' };
+    const start = line + 2;
+    const next = start + Number.parseInt(size, 16) + 2;
+    if (text.length < next) return 'incomplete';
+    if (text.slice(next - 2, next) !== '\r\n') return { problem: 'a chunk has no end', body: '' };
+    if (next - 2 === start) break;
+    body += text.slice(start, next - 2);
+    at = next;
+  }
+  const rest = text.slice(at).replace(/^0+\r\n\r\n/, '');
+  return rest === '' ? { body } : { problem: 'bytes follow the answer', body: '' };
 }
 
 function splitHeader(line: string): [string, string] {

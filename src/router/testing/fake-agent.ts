@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '#kit/clock.ts';
+import { systemClock } from '#kit/clock.ts';
 import {
   bindHttpService,
   bindMessage,

@@ -17,6 +17,7 @@ import { scopeOf } from './scope.ts';
 export async function mcpPlugin(app: FastifyInstance, { services }: { services: Services }): Promise<void> {
   const streams = createEventStreams(services);
   const inFlight = createInFlight();
+  services.onDrain(() => streams.close());
   app.addHook('preClose', async () => streams.close());
 
   app.post(internalPaths.mcp, async (request, reply) =>

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '#kit/clock.ts';
+import { closeInheritedDescriptors } from '#kit/descriptors.ts';
+import { systemRandom } from '#kit/random.ts';
+import { createClient } from '#kube/client.ts';
+import { unixEndpoint } from '#kube/endpoint.ts';
+import { followApi } from '#router/follow-api.ts';
+import { type Listeners, startRouter } from '#router/start.ts';
+import { locateWorkspace } from '#workspace/host.ts';
+import { createLog } from './log.ts';
+import { parseFlags } from './options.ts';
+import { type Running, runUntilEnded } from './run.ts';
+
+/**
+ * The router of one workspace: `--workspace DIR` and `--listen-fd N` or `--listen HOST:PORT`; optionally
+ * `--allow-host NAMES` and `--allow-origin ORIGINS`, separated by commas.
+ */
+const log = createLog('router');
+const homeNamespace = 'default';
+
+async function start(): Promise<Running> {
+  const flags = parseFlags(process.argv.slice(2), {
+    workspace: undefined,
+    'listen-fd': '',
+    listen: '127.0.0.1:8080',
+    'allow-host': '',
+    'allow-origin': '',
+  });
+  const open = publicListener(flags['listen-fd'], flags.listen);
+  closeInheritedDescriptors('fd' in open ? [open.fd] : []);
+  const paths = await locateWorkspace(flags.workspace, process.env);
+  const endpoint = unixEndpoint(paths.apiSocket);
+  const client = createClient({ endpoint, clock: systemClock, userAgent: 'ploinky-router' });
+  const common = { clock: systemClock, random: systemRandom, log };
+  const following = followApi({ ...common, client, homeNamespace });
+  const { tables, keys } = following;
+  const router = await startRouter(
+    {
+      ...common,
+      tables,
+      keys,
+      version: readVersion(),
+      allowedHosts: splitList(flags['allow-host']),
+      allowedOrigins: splitList(flags['allow-origin']),
+    },
+    { public: open, agents: paths.routerSocket },
+  );
+  log.info('the router listens', { port: router.port, agents: paths.routerSocket });
+  return {
+    async close() {
+      await router.close();
+      await following.stop();
+      await client.close();
+    },
+  };
+}
+
+function publicListener(fd: string, address: string): Listeners['public'] {
+  if (fd !== '') {
+    if (!/^\d+$/.test(fd)) throw new Error('--listen-fd must be a number');
+    return { fd: Number(fd) };
+  }
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
+  const host = match?.[1] ?? match?.[2];
+  if (host === undefined) throw new Error('--listen must be HOST:PORT');
+  return { host, port: Number(match?.[3]) };
+}
+
+function splitList(text: string): string[] {
+  return text.split(',').filter((part) => part !== '');
+}
+
+function readVersion(): string {
+  const file = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
+  return String((JSON.parse(file) as { version?: unknown }).version);
+}
+
+runUntilEnded(log, start);

@@ -1,0 +1,130 @@
+import { type Agent, agentResource } from '#api/agent.ts';
+import type { Secret } from '#api/meta.ts';
+import { secretResource } from '#api/resources.ts';
+import { type Route, routeResource } from '#api/route.ts';
+import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import type { Log } from '#kit/log.ts';
+import type { Random } from '#kit/random.ts';
+import type { Client } from '#kube/client.ts';
+import { createInformer } from '#kube/informer.ts';
+import type { Metrics } from '#kube/metrics.ts';
+import { buildRoutingTable, type RoutingTable } from '#routing/table.ts';
+import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
+import type { KeySource, TableSource } from './sources.ts';
+
+export interface FollowOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+  /** Where the master key is, and whose agents appear without any Route. */
+  readonly homeNamespace: string;
+  /** Hosts that other namespaces may claim. Default: none. */
+  readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Following {
+  readonly tables: TableSource;
+  readonly keys: KeySource;
+  stop(): Promise<void>;
+}
+
+/** Changes that come together make one table; a single one waits this long, in milliseconds. */
+const gatherMs = 3;
+
+/** Keeps table and keys as the API has them, by watches. Starts empty; never throws for what the API says. */
+export function followApi(options: FollowOptions): Following {
+  const { client, clock, random, log, metrics } = options;
+  const common = { client, clock, random, log, ...(metrics !== undefined && { metrics }) };
+  const agents = createInformer<Agent>({ ...common, resource: agentResource });
+  const routes = createInformer<Route>({ ...common, resource: routeResource });
+  const secrets = createInformer<Secret>({
+    ...common,
+    resource: secretResource,
+    namespace: options.homeNamespace,
+    fieldSelector: `metadata.name=${masterSecretName}`,
+  });
+  const tables = gatherTables(options, () =>
+    buildRoutingTable({
+      agents: agents.cache.list(),
+      routes: routes.cache.list(),
+      homeNamespace: options.homeNamespace,
+      hostClaims: options.hostClaims ?? {},
+    }),
+  );
+  let masters: readonly MasterKey[] = [];
+  const stops = [
+    agents.cache.subscribe(tables.changed),
+    routes.cache.subscribe(tables.changed),
+    secrets.cache.subscribe((event) => {
+      if (event.type === 'deleted') return;
+      masters = readMasters(event.object, masters, log);
+    }),
+  ];
+  for (const informer of [agents, routes, secrets]) informer.start();
+  Promise.all([agents.synced, routes.synced]).then(tables.complete);
+  return {
+    tables: tables.source,
+    keys: { current: () => masters },
+    async stop() {
+      for (const stop of stops) stop();
+      tables.stop();
+      await Promise.all([agents.stop(), routes.stop(), secrets.stop()]);
+    },
+  };
+}
+
+/** A Secret that cannot be read changes nothing: calls go on with the keys that were good. */
+function readMasters(secret: Secret, before: readonly MasterKey[], log: Log): readonly MasterKey[] {
+  try {
+    return masterKeysFromSecret(secret);
+  } catch (error) {
+    log.error('the master key cannot be read', { error: messageOf(error) });
+    return before;
+  }
+}
+
+interface GatheredTables {
+  readonly source: TableSource;
+  readonly changed: () => void;
+  readonly complete: () => void;
+  readonly stop: () => void;
+}
+
+function gatherTables({ clock, log }: FollowOptions, build: () => RoutingTable): GatheredTables {
+  const callbacks = new Set<() => void>();
+  let table = build();
+  let synced = false;
+  let cancel: (() => void) | undefined;
+  const publish = () => {
+    cancel = undefined;
+    const before = table.digest;
+    table = build();
+    if (table.digest !== before)
+      log.info('serving a new table', { digest: table.digest, notes: table.notes });
+    for (const callback of callbacks) callback();
+  };
+  return {
+    changed() {
+      cancel ??= clock.after(gatherMs, publish);
+    },
+    complete() {
+      synced = true;
+      cancel?.();
+      publish();
+    },
+    stop: () => cancel?.(),
+    source: {
+      current: () => table,
+      get synced() {
+        return synced;
+      },
+      subscribe(callback) {
+        callbacks.add(callback);
+        return () => callbacks.delete(callback);
+      },
+    },
+  };
+}
