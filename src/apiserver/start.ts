@@ -65,7 +65,7 @@ export interface ApiServer {
 /** Starts the workspace API. Rejects with a CodedError when the folder is in use or a socket cannot be bound. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const engine = await createEngine(options);
-  const documents = createDocuments(engine);
+  const documents = createDocuments(engine.kinds.all);
   const faults = options.faults === undefined ? undefined : createFaultHook(options.faults, options.clock);
   const base = { engine, documents, faults };
   const listeners: Listener[] = [];

@@ -1,6 +1,10 @@
-import type { Kind } from '../kinds/kind.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../object.ts';
-import { mergePatch } from '../patch/merge-patch.ts';
+import { ApiError } from '../api-error.ts';
+import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import { type ApiObject, cloneJson, type ManagedFieldsEntry } from '../object.ts';
+import { FieldSet, showPath } from './field-set.ts';
+import { decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from './managers.ts';
+import { mergeConfig, removeFields } from './merge.ts';
+import { compare, fieldsOf } from './walk.ts';
 
 /** Who writes, and when. */
 export interface Writer {
@@ -10,22 +14,191 @@ export interface Writer {
   readonly time: string;
 }
 
-export function trackUpdate(
-  _kind: Kind,
-  live: ApiObject | undefined,
-  _next: ApiObject,
-  _writer: Writer,
-): ManagedFieldsEntry[] {
-  return live?.metadata.managedFields ?? [];
+/** Fields that nobody owns: the server writes them, or they name the object. */
+const unowned = setOf([
+  ['apiVersion'],
+  ['kind'],
+  ['metadata'],
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map((field) => ['metadata', field]),
+]);
+
+function setOf(paths: readonly (readonly string[])[]): FieldSet {
+  const set = new FieldSet();
+  for (const path of paths) set.insert(path.map((name) => `f:${name}`));
+  return set;
 }
 
+/**
+ * managedFields after a write that is not an apply: the writer takes what it changed, everyone loses what is gone.
+ * `next.metadata.managedFields` says what the client sent: entries of its own replace the stored ones,
+ * a single empty entry forgets them all.
+ */
+export function trackUpdate(
+  kind: Kind,
+  live: ApiObject | undefined,
+  next: ApiObject,
+  writer: Writer,
+): ManagedFieldsEntry[] {
+  const managers = baseManagers(live, next, writer);
+  const before = withoutManagers(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} });
+  const changes = compare(kind.schema, before, withoutManagers(next));
+  const taken = changes.modified.union(changes.added);
+  for (const [identity, manager] of managers)
+    managers.set(identity, { ...manager, set: manager.set.difference(taken).difference(changes.removed) });
+  const mine = newManager(kind, writer, 'Update', taken.difference(unowned));
+  if (mine.set.isEmpty) return encodeManagers(managers);
+  const own = baseManagers(live, next, writer).get(identityOf(mine));
+  const set = own === undefined ? mine.set : mine.set.union(own.set.difference(changes.removed));
+  managers.set(identityOf(mine), { ...mine, set: set.difference(unowned) });
+  return encodeManagers(managers);
+}
+
+function baseManagers(live: ApiObject | undefined, next: ApiObject, writer: Writer): Managers {
+  const stored = decodeManagers(live?.metadata.managedFields ?? []) ?? new Map();
+  if (writer.subresource !== '') return stored;
+  const sent = next.metadata.managedFields ?? [];
+  if (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0) return new Map();
+  const decoded = decodeManagers(sent);
+  return decoded === undefined || decoded.size === 0 ? stored : decoded;
+}
+
+/**
+ * Server-side apply: `live` with the configuration merged in, fields that the manager applied before and no
+ * longer names removed where nobody else owns them, and managedFields brought up to date.
+ * Throws 409 that lists the other owners of fields the configuration changes, unless `force`.
+ */
 export function applyConfiguration(
-  _kind: Kind,
+  kind: Kind,
   live: ApiObject | undefined,
   config: ApiObject,
-  _writer: Writer,
-  _force: boolean,
+  writer: Writer,
+  force: boolean,
 ): ApiObject {
-  const { managedFields: _, resourceVersion: __, ...metadata } = config.metadata;
-  return mergePatch(live ?? {}, { ...config, metadata }) as ApiObject;
+  const said = relevantPart(kind, config, writer.subresource);
+  const stored = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
+  const managers = decodeManagers(stored.metadata.managedFields ?? []) ?? new Map<string, Manager>();
+  const before = withoutManagers(stored);
+  const mine = newManager(kind, writer, 'Apply', fieldsOf(kind.schema, said).difference(unowned));
+  const identity = identityOf(mine);
+  const last = managers.get(identity)?.set;
+  managers.set(identity, mine);
+  const merged = mergeConfig(kind.schema, before, said) as ApiObject;
+  const pruned = prune(kind, merged, last, managers);
+  const settled = settle(kind, before, pruned, managers, identity, force);
+  const result = cloneJson(pruned);
+  result.metadata.managedFields = encodeManagers(settled);
+  return result;
+}
+
+/** What a configuration can say: the main resource not the status, /status the status alone. */
+function relevantPart(kind: Kind, config: ApiObject, subresource: string): ApiObject {
+  const { managedFields: _, resourceVersion: __, uid: ___, ...metadata } = config.metadata;
+  if (subresource === 'status') {
+    const status = config['status'];
+    return {
+      apiVersion: config.apiVersion,
+      kind: config.kind,
+      metadata: {},
+      ...(status === undefined ? {} : { status }),
+    };
+  }
+  const said: ApiObject = { ...config, metadata };
+  if (kind.status) delete said['status'];
+  return said;
+}
+
+/** Removes what the manager applied last time, does not name now, and nobody else owns. */
+function prune(kind: Kind, merged: ApiObject, last: FieldSet | undefined, managers: Managers): ApiObject {
+  if (last === undefined || last.isEmpty) return merged;
+  let owned = new FieldSet();
+  for (const manager of managers.values()) owned = owned.union(manager.set);
+  const gone = new FieldSet();
+  for (const path of last.paths()) if (!owned.has(path) && !hasBelow(owned, path)) gone.insert(path);
+  return removeFields(kind.schema, merged, gone) as ApiObject;
+}
+
+function hasBelow(set: FieldSet, path: readonly string[]): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) node = node?.children.get(element);
+  return node !== undefined && !node.isEmpty;
+}
+
+/** Who owns what after the change; conflicts are refused or, by force, taken. */
+function settle(
+  kind: Kind,
+  before: ApiObject,
+  after: ApiObject,
+  managers: Managers,
+  applier: string,
+  force: boolean,
+): Managers {
+  const changes = compare(kind.schema, before, after);
+  const touched = changes.modified.union(changes.added);
+  const conflicts: { manager: Manager; set: FieldSet }[] = [];
+  const settled: Managers = new Map();
+  for (const [identity, manager] of managers) {
+    const lost = identity === applier ? new FieldSet() : manager.set.intersection(touched);
+    if (!lost.isEmpty) conflicts.push({ manager, set: lost });
+    settled.set(identity, { ...manager, set: manager.set.difference(lost).difference(changes.removed) });
+  }
+  if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
+  return settled;
+}
+
+function applyConflict(conflicts: readonly { manager: Manager; set: FieldSet }[]): ApiError {
+  const sorted = conflicts.toSorted((left, right) =>
+    showManager(left.manager) < showManager(right.manager) ? -1 : 1,
+  );
+  const causes = sorted.flatMap(({ manager, set }) =>
+    [...set.paths()].map((path) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${showManager(manager)}`,
+      field: showPath(path),
+    })),
+  );
+  const [only] = causes;
+  const list =
+    causes.length === 1
+      ? `${only?.message}: ${only?.field}`
+      : sorted
+          .flatMap(({ manager, set }) => [
+            `conflicts with ${showManager(manager)}:`,
+            ...[...set.paths()].map((path) => `- ${showPath(path)}`),
+          ])
+          .join('\n');
+  const count = `${causes.length} conflict${causes.length === 1 ? '' : 's'}`;
+  return new ApiError('Conflict', `Apply failed with ${count}: ${list}`, { causes });
+}
+
+function showManager(manager: Manager): string {
+  const subresource =
+    manager.subresource === '' ? '' : ` with subresource ${JSON.stringify(manager.subresource)}`;
+  const version = manager.operation === 'Update' ? ` using ${manager.apiVersion}` : '';
+  return `${JSON.stringify(manager.manager)}${subresource}${version}`;
+}
+
+function newManager(kind: Kind, writer: Writer, operation: 'Apply' | 'Update', set: FieldSet): Manager {
+  return {
+    manager: writer.manager,
+    operation,
+    apiVersion: kind.view === undefined ? apiVersionOf(kind) : 'v1',
+    subresource: writer.subresource,
+    time: writer.time,
+    set,
+  };
+}
+
+function withoutManagers(object: ApiObject): ApiObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }

@@ -4,7 +4,7 @@ import type { Schema } from './schema.ts';
 
 /**
  * Fills in schema defaults in place, from the outside in, so that a default's own members get theirs.
- * A null where the schema is not nullable and has a default counts as absent.
+ * A null where the schema is not nullable counts as absent.
  */
 export function applyDefaults(schema: Schema, value: unknown): void {
   if (Array.isArray(value)) {
@@ -17,8 +17,10 @@ export function applyDefaults(schema: Schema, value: unknown): void {
 
 function defaultMembers(schema: Schema, value: Record<string, unknown>): void {
   for (const [key, member] of Object.entries(schema.properties ?? {})) {
-    const missing = value[key] === undefined || (value[key] === null && member.nullable !== true);
-    if (missing && member.default !== undefined) setOwn(value, key, cloneJson(member.default));
+    const isNull = value[key] === null && member.nullable !== true;
+    if (member.default !== undefined && (isNull || value[key] === undefined))
+      setOwn(value, key, cloneJson(member.default));
+    else if (isNull) delete value[key];
   }
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
   for (const key of Object.keys(value)) {

@@ -10,23 +10,10 @@ import { strategicMerge } from '../patch/strategic-merge.ts';
 import type { Transaction } from '../store/store.ts';
 import { checkPlace, insert, writerOf } from './create.ts';
 import { decodeObject } from './decode.ts';
+import { patchTypes } from './patch-types.ts';
 import { keyOf, type NamedTarget, type WriteOptions } from './target.ts';
 import { checkVersion, replace, type Written } from './update.ts';
 import { viewIn, viewOut } from './view.ts';
-
-export const patchTypes = {
-  json: 'application/json-patch+json',
-  merge: 'application/merge-patch+json',
-  strategic: 'application/strategic-merge-patch+json',
-  apply: 'application/apply-patch+yaml',
-} as const;
-
-/** The patch types a kind takes, in the order the API server lists them. */
-export function supportedPatchTypes(kind: Kind): string[] {
-  return kind.strategy.strategicMerge
-    ? [patchTypes.json, patchTypes.merge, patchTypes.strategic, patchTypes.apply]
-    : [patchTypes.json, patchTypes.merge, patchTypes.apply];
-}
 
 /** PATCH of an object or of its status. `type` is the media type, one of `supportedPatchTypes`. */
 export function patchObject(
