@@ -10,13 +10,16 @@ export function printSummary(
 ): void {
   const ready = agents.filter(({ summary }) => summary.stage === 'Ready');
   const link = (path: string) => terminal.style('cyan', `${started.url}${path}`);
-  const row = (name: string, value: string) => terminal.print(`${name.padEnd(12)}${value}`);
+  const shown = ready.slice(0, 10);
+  const width = Math.max(9, ...shown.map(({ name }) => name.length + 2));
+  const row = (name: string, value: string) => terminal.print(`${name.padEnd(width)}   ${value}`);
   row(
     'Agents',
     agents.length === 0 ? 'none yet: ploinky apply -f FILE' : `${ready.length} of ${agents.length} ready`,
   );
   row('All tools', link('/mcp'));
-  for (const { name } of ready.slice(0, 10)) row(`  ${name}`, link(`/mcps/${name}/mcp`));
+  for (const { name } of shown) row(`  ${name}`, link(`/mcps/${name}/mcp`));
+  if (ready.length > shown.length) row('', `… and ${ready.length - shown.length} more`);
   row('kubectl', `kubectl --kubeconfig ${quote(workspace.kubeconfig)} get agents`);
 }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { AgentStage } from '../agent-summary.ts';
 import { applyManifest } from '../apply.ts';
 import type { Cli, StartedWorkspace, Workspace } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -49,7 +50,7 @@ async function up(cli: Cli, options: UpOptions): Promise<void> {
     terminal.note(`Workspace ${workspace.root} is up: ${started.url}`);
     const outcome = await applyAndWait(cli, workspace, manifests, options);
     printSummary(cli, workspace, started, outcome.lines);
-    if (!outcome.settled && options.detach) throw notInTime(outcome, options.timeout);
+    if (options.detach) requireReady(outcome, options.timeout);
   } catch (error) {
     if (!cli.interrupted.aborted) throw error;
     await stop(cli, workspace);
@@ -93,13 +94,18 @@ async function applyAndWait(
   }
 }
 
-function notInTime({ lines }: WaitOutcome, seconds: number): CliError {
-  const waiting = lines.filter(({ summary }) => summary.stage === 'Working').map(({ name }) => name);
-  return new CliError(
-    exitCodes.timedOut,
-    `not ready after ${seconds} s: ${waiting.join(', ')}`,
-    'The workspace stays up. `ploinky describe agent NAME` and `ploinky logs NAME` tell more.',
-  );
+/** Throws unless every agent is Ready or stopped on purpose. The workspace stays up either way. */
+function requireReady({ lines, settled }: WaitOutcome, seconds: number): void {
+  const remedy = 'The workspace stays up. `ploinky describe agent NAME` and `ploinky logs NAME` tell more.';
+  const named = (stage: AgentStage) =>
+    lines
+      .filter(({ summary }) => summary.stage === stage)
+      .map(({ name, summary }) => `${name} (${summary.reason})`)
+      .join(', ');
+  if (!settled)
+    throw new CliError(exitCodes.timedOut, `not ready after ${seconds} s: ${named('Working')}`, remedy);
+  const failed = named('Failed');
+  if (failed !== '') throw new CliError(exitCodes.failed, `not ready: ${failed}`, remedy);
 }
 
 /** Until Ctrl-C, which stops the workspace, or until something else ended it. */
