@@ -7,8 +7,10 @@ import { CodedError } from '#kit/errors.ts';
 
 /** The agent-server's bundle, which sandboxes and pods run. */
 const bundle = 'dist/agent-server.mjs';
+/** All that can be in it: the layers below src/agent-server, as lint has them, and its own main file. */
+const ingredients = ['agent-server', 'mcp', 'wire', 'kube', 'api', 'kit', 'main/agent-server.ts'];
 
-/** Builds the bundle when it is missing or older than a source file. Takes about a second when it has to. */
+/** Builds the bundle when it is missing or older than one of its sources. Takes about a second when it has to. */
 export async function ensureBundle(checkout: string, progress: (message: string) => void): Promise<void> {
   const built = await modifiedAt(join(checkout, bundle));
   if (built > (await newestSource(join(checkout, 'src')))) return;
@@ -24,10 +26,15 @@ export async function ensureBundle(checkout: string, progress: (message: string)
   });
 }
 
-async function newestSource(folder: string): Promise<number> {
-  const names = await readdir(folder, { recursive: true });
+async function newestSource(source: string): Promise<number> {
+  return Math.max(...(await Promise.all(ingredients.map((path) => newestBelow(join(source, path))))));
+}
+
+async function newestBelow(path: string): Promise<number> {
+  if (path.endsWith('.ts')) return modifiedAt(path);
+  const names = await readdir(path, { recursive: true });
   const sources = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
-  return Math.max(...(await Promise.all(sources.map((name) => modifiedAt(join(folder, name))))));
+  return Math.max(...(await Promise.all(sources.map((name) => modifiedAt(join(path, name))))));
 }
 
 /** Milliseconds since the epoch; 0 for what does not exist. */
