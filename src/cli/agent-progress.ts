@@ -41,8 +41,11 @@ export function showAgentProgress(terminal: Terminal, startedAt: number): AgentP
         const elapsed = (since.get(line.name)?.at ?? at) - startedAt;
         return formatLine(line, { width, elapsed, at, terminal });
       };
-      if (!terminal.interactive) for (const line of changed) terminal.note(format(line));
-      else {
+      if (!terminal.interactive) {
+        // That an agent was just applied has been said.
+        const news = changed.filter(({ summary }) => summary.reason !== 'Pending');
+        for (const line of news) terminal.note(format(line));
+      } else {
         terminal.writeNote(`${drawn > 0 ? `\u001b[${drawn}A\u001b[J` : ''}`);
         for (const line of lines) terminal.note(format(line));
         drawn = lines.length;

@@ -69,6 +69,16 @@ const cases: [string, Told[], object, AgentSummary['stage'], string][] = [
     'Working',
     'InstallFailed',
   ],
+  [
+    'starting without limits',
+    [
+      ['Progressing', 'True', 'Starting'],
+      ['Degraded', 'True', 'LimitsNotEnforced'],
+    ],
+    {},
+    'Working',
+    'Starting',
+  ],
   ['suspended', [['Ready', 'False', 'Suspended']], { runtime: { suspend: true } }, 'Stopped', 'Suspended'],
 ];
 for (const [name, conditions, spec, stage, reason] of cases) {
@@ -77,6 +87,14 @@ for (const [name, conditions, spec, stage, reason] of cases) {
     assert.deepEqual([summary.stage, summary.reason], [stage, reason]);
   });
 }
+
+test('an agent that is Ready without limits carries the warning', () => {
+  const agent = agentWith([
+    ['Ready', 'True', 'Ready'],
+    ['Degraded', 'True', 'LimitsNotEnforced'],
+  ]);
+  assert.equal(summarizeAgent(agent).warning, 'LimitsNotEnforced!');
+});
 
 const working: AgentSummary = { stage: 'Working', reason: 'Starting', message: '' };
 const ready: AgentSummary = { stage: 'Ready', reason: 'Ready', message: '' };

@@ -9,6 +9,8 @@ export interface AgentSummary {
   /** `Ready`, or the reason of the condition that tells most. */
   readonly reason: string;
   readonly message: string;
+  /** What is less than asked for though it works: no limits on this host. */
+  readonly warning?: string;
 }
 
 /** Judged by the conditions that speak of the spec as it is now. */
@@ -23,12 +25,16 @@ export function summarizeAgent(agent: Agent): AgentSummary {
   const halted = of('Halted');
   if (halted?.status === 'True') return { stage: 'Failed', ...textOf(halted) };
   const ready = of('Ready');
-  if (ready?.status === 'True') return { stage: 'Ready', reason: 'Ready', message: ready.message };
+  const degraded = of('Degraded');
+  if (ready?.status === 'True') {
+    const warning = degraded?.status === 'True' ? { warning: degraded.message } : {};
+    return { stage: 'Ready', reason: 'Ready', message: ready.message, ...warning };
+  }
   if (agent.spec.runtime.suspend || agent.spec.runtime.replicas === 0) {
     return { stage: 'Stopped', reason: 'Suspended', message: ready?.message ?? '' };
   }
-  const telling = [of('Degraded'), of('Progressing')].find((condition) => condition?.status === 'True');
-  const told = telling ?? ready;
+  const failing = degraded?.reason === 'LimitsNotEnforced' ? undefined : degraded;
+  const told = [failing, of('Progressing')].find((condition) => condition?.status === 'True') ?? ready;
   if (told === undefined)
     return { stage: 'Working', reason: 'Pending', message: 'not seen by the controller' };
   return { stage: 'Working', ...textOf(told) };

@@ -1,5 +1,6 @@
 import type { AgentLine } from './agent-progress.ts';
 import type { Cli, StartedWorkspace, Workspace } from './context.ts';
+import { harmless } from './terminal.ts';
 
 /** What to do next, once a workspace is up. */
 export function printSummary(
@@ -20,6 +21,9 @@ export function printSummary(
   row('All tools', link('/mcp'));
   for (const { name } of shown) row(`  ${name}`, link(`/mcps/${name}/mcp`));
   if (ready.length > shown.length) row('', `… and ${ready.length - shown.length} more`);
+  for (const warning of new Set(agents.flatMap(({ summary }) => summary.warning ?? []))) {
+    terminal.note(`${terminal.styleNote('yellow', 'warning:')} ${harmless(warning)}`);
+  }
   row('kubectl', `kubectl --kubeconfig ${quote(workspace.kubeconfig)} get agents`);
 }
 

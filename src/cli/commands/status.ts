@@ -84,7 +84,7 @@ function printStatus(
     `agent: ${name}`,
     terminal.style(summary.stage === 'Ready' ? 'green' : 'yellow', summary.reason),
     toolCount === undefined ? '' : String(toolCount),
-    summary.stage === 'Ready' ? '' : (harmless(summary.message).split('\n')[0] ?? ''),
+    harmless(summary.stage === 'Ready' ? (summary.warning ?? '') : summary.message).split('\n')[0] ?? '',
   ]);
   terminal.print('');
   terminal.print(formatTable(['AGENT', 'STATE', 'TOOLS', 'MESSAGE'], rows));
