@@ -1,15 +1,22 @@
+import { resolve } from 'node:path';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
+import type { Random } from '#kit/random.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import { configCandidates } from './config/locate.ts';
 import type { Settings } from './config/settings.ts';
-import { createGate } from './queue/gate.ts';
+import { AgentServerError } from './errors.ts';
+import { createGate, type Gate } from './queue/gate.ts';
 import type { TaskQueue } from './queue/queue.ts';
 import type { Source } from './source.ts';
 import { createConfiguredSource } from './tools/configured-source.ts';
 import type { Spawner } from './tools/spawner-client.ts';
+import type { OpenConnection } from './upstream/connection.ts';
+import { httpConnector } from './upstream/http.ts';
+import { stdioConnector } from './upstream/stdio.ts';
+import { createUpstreamSource } from './upstream/upstream-source.ts';
 
 export interface SourceOptions {
   readonly config: AgentServerConfig;
@@ -17,6 +24,7 @@ export interface SourceOptions {
   readonly spawner: Spawner;
   readonly queue: TaskQueue;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   /** Told the log size that the configuration asks for. */
   readonly onLogTailBytes: (bytes: number) => void;
@@ -32,6 +40,7 @@ export function buildSource(options: SourceOptions): Source {
     onFull: () =>
       new RpcError(errorCodes.internal, `More than ${settings.maxQueuedCalls} calls wait; try again later`),
   });
+  if (isObject(mcp['upstream'])) return upstreamSource(mcp['upstream'], gate, options);
   const configFile = typeof mcp['configFile'] === 'string' ? mcp['configFile'] : undefined;
   return createConfiguredSource({
     services: {
@@ -60,6 +69,46 @@ export function buildSource(options: SourceOptions): Source {
       if (tail !== undefined) options.onLogTailBytes(tail);
     },
   });
+}
+
+function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: SourceOptions): Source {
+  const { config, settings, clock, random, log } = options;
+  return createUpstreamSource({
+    open: connectorOf(upstream, config, options),
+    settings,
+    gate,
+    clock,
+    random,
+    log,
+  });
+}
+
+function connectorOf(
+  upstream: Record<string, unknown>,
+  { paths, env }: AgentServerConfig,
+  { settings, clock, log }: SourceOptions,
+): OpenConnection {
+  const common = {
+    clock,
+    startMs: settings.upstreamStartMs,
+    maxMessageBytes: settings.maxUpstreamMessageBytes,
+  };
+  const { stdio, port, path, cwd } = upstream;
+  if (Array.isArray(stdio)) {
+    const folder = typeof cwd === 'string' ? resolve(paths.code, cwd) : paths.code;
+    return stdioConnector({
+      ...common,
+      command: stdio.map(String),
+      cwd: folder,
+      env,
+      log,
+      graceMs: settings.killGraceMs,
+    });
+  }
+  if (typeof port !== 'number') {
+    throw new AgentServerError('InvalidConfig', 'mcp.upstream: stdio (a list) or port (a number) is needed');
+  }
+  return httpConnector({ ...common, port, path: typeof path === 'string' ? path : '/mcp' });
 }
 
 function hasInlineTools(mcp: Record<string, unknown>): boolean {

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { Clock } from '#kit/clock.ts';
+import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { proofPath } from '#wire/challenge.ts';
@@ -10,9 +11,11 @@ import { createVerifier } from '#wire/token.ts';
 import { buildSource } from './build-source.ts';
 import { readSettings, type Settings } from './config/settings.ts';
 import { AgentServerError } from './errors.ts';
+import { apiProxy } from './http/api-proxy.ts';
 import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
 import { type ListenTarget, listen } from './http/listen.ts';
+import { staticFiles } from './http/static-files.ts';
 import { proofHandler, serveHealth, taskStatusHandler } from './http/surfaces.ts';
 import { announceChanges } from './mcp/announce.ts';
 import { serveMcp } from './mcp/endpoint.ts';
@@ -21,10 +24,12 @@ import { createSubscriptions } from './mcp/listen.ts';
 import { createListing, type Listing } from './mcp/listing.ts';
 import type { McpServices } from './mcp/services.ts';
 import { createSessions } from './mcp/sessions.ts';
+import { openForwards } from './process/forward.ts';
+import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
 import { createMemoryQueue } from './queue/memory-queue.ts';
 import type { TaskQueue } from './queue/queue.ts';
 import type { Source } from './source.ts';
-import { type Spawner, startSpawner } from './tools/spawner-client.ts';
+import { startSpawner } from './tools/spawner-client.ts';
 
 export interface AgentServerOptions {
   readonly config: AgentServerConfig;
@@ -52,6 +57,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const { config, clock, random, log } = options;
   const settings = readSettings(config.limits);
   const spawner = startSpawner({ command: options.spawnerCommand, clock, random, log });
+  const closeForwards = await openForwards(config.forwards, log);
+  const mainProcess = startMainProcess(options, settings);
   let logTailBytes = settings.taskLogTailBytes;
   const queue = createMemoryQueue({
     clock,
@@ -62,7 +69,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const onLogTailBytes = (bytes: number) => {
     logTailBytes = bytes;
   };
-  const source = buildSource({ config, settings, spawner, queue, clock, log, onLogTailBytes });
+  const source = buildSource({ ...options, settings, spawner, queue, onLogTailBytes });
   const services = createServices(options, settings, source);
   const changes = createChanges({
     clock,
@@ -78,9 +85,26 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   return {
     address,
     settled: source.settled,
-    close: () =>
-      shutDown({ server, source, services, changes, queue, spawner, stopAnnouncing, settings, clock }),
+    async close() {
+      await shutDown({ server, source, services, changes, queue, stopAnnouncing, settings, clock });
+      await mainProcess?.stop();
+      closeForwards();
+      await spawner.close();
+    },
   };
+}
+
+/** The agent's own process, which runs beside the tools: it may be their upstream. */
+function startMainProcess(options: AgentServerOptions, settings: Settings): MainProcess | undefined {
+  const { config } = options;
+  if (config.command === undefined || config.command.length === 0) return undefined;
+  return superviseMainProcess({
+    ...options,
+    command: config.command,
+    cwd: config.paths.code,
+    env: config.env,
+    graceMs: settings.killGraceMs,
+  });
 }
 
 function createServices(options: AgentServerOptions, settings: Settings, source: Source): McpServices {
@@ -136,8 +160,19 @@ function routesOf(
       [proofPath, proofHandler(key, config.agent.instance)],
       ['/changes', changes.handler],
     ]),
-    prefixes: [],
+    prefixes: [
+      ['/api/', apiProxy({ guard: services.guard, port: apiPort(config) })],
+      ['/static/', staticFiles({ guard: services.guard, folder: config.paths.code })],
+    ],
   };
+}
+
+/** Where the agent's own HTTP server listens: its upstream's port, else `PORT` of its environment. */
+function apiPort({ mcp, env }: AgentServerConfig): number | undefined {
+  const upstream = mcp?.['upstream'];
+  const named = isObject(upstream) ? upstream['port'] : undefined;
+  const port = Number(named ?? env['PORT']);
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
 function createHttpServer(routes: Routes, log: Log): Server {
@@ -169,14 +204,13 @@ interface Running {
   readonly services: McpServices;
   readonly changes: Changes;
   readonly queue: TaskQueue;
-  readonly spawner: Spawner;
   readonly stopAnnouncing: () => void;
   readonly settings: Settings;
   readonly clock: Clock;
 }
 
 async function shutDown(running: Running): Promise<void> {
-  const { server, source, services, changes, queue, spawner } = running;
+  const { server, source, services, changes, queue } = running;
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
   running.stopAnnouncing();
   services.subscriptions.close();
@@ -193,5 +227,4 @@ async function shutDown(running: Running): Promise<void> {
   await queue.close();
   await source.close();
   server.closeAllConnections();
-  await spawner.close();
 }

@@ -58,6 +58,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Sent only when the client asked for progress. */
   readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** Least level of logs that the client wants, where it said one. */
+  readonly logLevel: string | undefined;
   /** Dropped when the client wants no logs of this level. */
   readonly onLog: (level: LogLevel, data: unknown, logger?: string) => void;
 }

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { parseAgentConfig } from '#agent-server/config/agent-config.ts';
 import { AgentServerError } from '#agent-server/errors.ts';
 import { type Invocation, parseArguments } from '#agent-server/process/arguments.ts';
+import { execCommand } from '#agent-server/process/exec.ts';
 import { createLineLog } from '#agent-server/process/line-log.ts';
 import { startAgentServer } from '#agent-server/server.ts';
 import { runSpawner } from '#agent-server/spawner/spawner.ts';
@@ -16,7 +17,8 @@ const log = createLineLog((line) => process.stderr.write(line), systemClock.now)
 async function main(): Promise<void> {
   const invocation = parseArguments(process.argv.slice(2));
   if (invocation.mode === 'spawner') serveSpawner(invocation.generation);
-  else if (invocation.mode === 'serve') await serve(invocation);
+  else if (invocation.mode === 'exec') await exec(invocation);
+  else await serve(invocation);
 }
 
 /** The helper process: descriptor 3 leads to the agent-server. */
@@ -25,6 +27,14 @@ function serveSpawner(generation: string): void {
   // The agent-server decides when to end; a Ctrl-C meant for it must not take the tools away first.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   runSpawner({ connection: new Socket({ fd: 3 }), generation, onEnd: () => process.exit(0) });
+}
+
+async function exec({ configFd, command }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {
+  const config = parseAgentConfig(readConfig({ configFd }));
+  const onSignal = (listener: (signal: NodeJS.Signals) => void) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, listener);
+  };
+  process.exit(await execCommand({ config, command, cwd: process.cwd(), log, onSignal }));
 }
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
@@ -48,7 +58,13 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   process.on('SIGINT', stop);
 }
 
-function readConfig({ configFd, configFile }: Extract<Invocation, { mode: 'serve' }>): string {
+function readConfig({
+  configFd,
+  configFile,
+}: {
+  configFd?: number | undefined;
+  configFile?: string | undefined;
+}): string {
   if (configFd === undefined) return readFileSync(configFile ?? '', 'utf8');
   const text = readFileSync(configFd, 'utf8');
   closeSync(configFd);

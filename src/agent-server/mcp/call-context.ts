@@ -36,6 +36,7 @@ export function callContext(message: JsonRpcRequest, origin: Origin, signal: Abo
     capabilities: stateless?.capabilities ?? session?.capabilities ?? {},
     signal,
     onProgress: progressSender(message, exchange),
+    logLevel: stateless?.logLevel ?? session?.logLevel,
     onLog(level, data, logger) {
       if (!isLogLevel(minimum) || !passesLevel(level, minimum)) return;
       exchange.notify(

@@ -74,6 +74,7 @@ function taskContext({ task, signal }: Lease): CallContext {
     capabilities: {},
     signal,
     onProgress: undefined,
+    logLevel: undefined,
     onLog: () => undefined,
   };
 }

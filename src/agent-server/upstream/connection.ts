@@ -1,0 +1,43 @@
+import type { JsonRpcNotification, Params } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import type { CallContext } from '../source.ts';
+
+/** What one request to an upstream may come with. */
+export interface UpstreamCall {
+  readonly signal: AbortSignal;
+  /** Milliseconds until the upstream counts as hung. */
+  readonly timeoutMs: number;
+  /** The client's call behind it; undefined for requests of our own. */
+  readonly context: CallContext | undefined;
+}
+
+/** A connection to an MCP server after its handshake. */
+export interface UpstreamConnection {
+  readonly info: UpstreamInfo;
+  /**
+   * Throws RpcError for the upstream's own error, AgentServerError UpstreamLost when the connection ended
+   * meanwhile, UpstreamTimeout and UpstreamInvalid. An abort tells the upstream and rejects at once.
+   */
+  request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
+  /** Resolves with the reason, once, when the connection can serve no more. */
+  readonly closed: Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface UpstreamInfo {
+  /** As negotiated. */
+  readonly revision: string;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly instructions: string | undefined;
+}
+
+export interface ConnectionEvents {
+  /** Notifications of the upstream, but for progress of a call. */
+  onNotification(notification: JsonRpcNotification): void;
+}
+
+/** Opens a connection and does the handshake. Rejects when there is nobody, or nobody who speaks MCP. */
+export type OpenConnection = (events: ConnectionEvents, signal: AbortSignal) => Promise<UpstreamConnection>;
+
+/** How the agent-server introduces itself. It declares no capabilities: a shared upstream can ask nobody. */
+export const clientInfo = { name: 'ploinky-agent-server', version: '0.1.0' };

@@ -1,0 +1,93 @@
+import { isObject } from '#kit/json.ts';
+import {
+  eraOf,
+  firstStatelessRevision,
+  latestSessionRevision,
+  metaKeys,
+  sessionRevisions,
+} from '#mcp/eras.ts';
+import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import { AgentServerError } from '../errors.ts';
+import { clientInfo, type UpstreamInfo } from './connection.ts';
+
+type Ask = (method: string, params: Params) => Promise<Result>;
+
+/**
+ * `initialize`, and for a server that does not know it, `server/discover`. `onInitialized` sends the
+ * notification that ends the handshake of the sessions era.
+ */
+export async function shakeHands(ask: Ask, onInitialized: () => void | Promise<void>): Promise<UpstreamInfo> {
+  try {
+    const result = await ask('initialize', {
+      protocolVersion: latestSessionRevision,
+      capabilities: {},
+      clientInfo,
+    });
+    const info = readInitialize(result);
+    await onInitialized();
+    return info;
+  } catch (error) {
+    if (!speaksOnlyStateless(error)) throw error;
+    return readDiscover(await ask('server/discover', withEnvelope({})));
+  }
+}
+
+/** What every request to a stateless upstream carries. */
+export function withEnvelope(params: Params, logLevel?: string): Params {
+  const meta = isObject(params['_meta']) ? params['_meta'] : {};
+  const envelope = {
+    [metaKeys.protocolVersion]: firstStatelessRevision,
+    [metaKeys.clientCapabilities]: {},
+    [metaKeys.clientInfo]: clientInfo,
+    ...(logLevel !== undefined && { [metaKeys.logLevel]: logLevel }),
+  };
+  return { ...params, _meta: { ...meta, ...envelope } };
+}
+
+export function isStateless(info: UpstreamInfo): boolean {
+  return eraOf(info.revision) === 'stateless';
+}
+
+function readInitialize(result: Result): UpstreamInfo {
+  const revision = result['protocolVersion'];
+  const known =
+    typeof revision === 'string' && (sessionRevisions.includes(revision) || revision === '2024-11-05');
+  if (!known) {
+    throw new AgentServerError(
+      'UpstreamInvalid',
+      `The MCP server speaks revision ${String(revision)}, which is not known`,
+    );
+  }
+  return { revision, ...readCommon(result) };
+}
+
+function readDiscover(result: Result): UpstreamInfo {
+  const versions = result['supportedVersions'];
+  if (!Array.isArray(versions) || !versions.includes(firstStatelessRevision)) {
+    throw new AgentServerError(
+      'UpstreamInvalid',
+      `The MCP server does not speak revision ${firstStatelessRevision}`,
+    );
+  }
+  return { revision: firstStatelessRevision, ...readCommon(result) };
+}
+
+function readCommon(result: Result): Pick<UpstreamInfo, 'capabilities' | 'instructions'> {
+  const { capabilities, instructions } = result;
+  return {
+    capabilities: isObject(capabilities) ? capabilities : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}
+
+function speaksOnlyStateless(error: unknown): boolean {
+  if (!(error instanceof RpcError)) return false;
+  const codes: number[] = [
+    errorCodes.unsupportedVersion,
+    errorCodes.methodNotFound,
+    errorCodes.invalidParams,
+    errorCodes.headerMismatch,
+  ];
+  return codes.includes(error.code);
+}

@@ -1,0 +1,203 @@
+import type { Clock } from '#kit/clock.ts';
+import { codeOf, messageOf } from '#kit/errors.ts';
+import { firstStatelessRevision, latestSessionRevision } from '#mcp/eras.ts';
+import {
+  failureFrom,
+  isFailure,
+  isNotification,
+  isRequest,
+  isResult,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  notificationOf,
+  type Params,
+  type RequestId,
+  RpcError,
+  resultOf,
+} from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import { AgentServerError } from '../errors.ts';
+import type { CallContext } from '../source.ts';
+import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
+import { isStateless, shakeHands, withEnvelope } from './handshake.ts';
+import { answerQuestion, requestHeaders, tellCall, timeoutSignal, withProgressToken } from './http-call.ts';
+import { exchangeHttp, type HttpAnswer, type HttpTarget } from './http-exchange.ts';
+
+const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {}, instructions: undefined };
+const shortMs = 5000;
+
+/** The client's end of one MCP server over Streamable HTTP. */
+export class HttpClient {
+  /** Resolves when the server could not be reached any more. */
+  readonly closed: Promise<string>;
+  readonly #markClosed: (reason: string) => void;
+  readonly #target: HttpTarget;
+  readonly #events: ConnectionEvents;
+  readonly #clock: Clock;
+  #info = unknown;
+  #session: string | undefined;
+  #reopening: Promise<void> | undefined;
+  #nextId = 1;
+
+  constructor(target: HttpTarget, events: ConnectionEvents, clock: Clock) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.closed = promise;
+    this.#markClosed = resolve;
+    this.#target = target;
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  get info(): UpstreamInfo {
+    return this.#info;
+  }
+
+  /** Does the handshake, with a new session if the server has sessions. */
+  async open(call: UpstreamCall): Promise<void> {
+    this.#session = undefined;
+    this.#info = unknown;
+    this.#info = await shakeHands(
+      (method, params) => {
+        if (method === 'server/discover') this.#info = { ...unknown, revision: firstStatelessRevision };
+        return this.#ask(method, params, call);
+      },
+      () => this.#post(notificationOf('notifications/initialized')),
+    );
+  }
+
+  /** `reopen` is called, and the request sent once more, when the server has forgotten the session. */
+  async request(
+    method: string,
+    params: Params,
+    call: UpstreamCall,
+    reopen: () => Promise<void>,
+  ): Promise<Result> {
+    if (isStateless(this.#info)) return this.#ask(method, withEnvelope(params, call.context?.logLevel), call);
+    try {
+      return await this.#ask(method, params, call);
+    } catch (error) {
+      if (!(error instanceof SessionForgotten)) throw error;
+      this.#reopening ??= reopen().finally(() => {
+        this.#reopening = undefined;
+      });
+      await this.#reopening;
+      return this.#ask(method, params, call);
+    }
+  }
+
+  /** Reads what the server tells outside of calls, as long as it wants to be listened to. */
+  async listen(signal: AbortSignal): Promise<void> {
+    const hearAll = (message: unknown) => {
+      this.#hear(message, undefined);
+      return false;
+    };
+    // A server without such a stream answers 405 or an error; one that ends it is not asked again.
+    if (isStateless(this.#info)) {
+      const params = listenParams();
+      const message = { jsonrpc: '2.0', id: this.#nextId++, method: 'subscriptions/listen', params } as const;
+      await this.#exchange(message, signal, undefined, hearAll).catch(() => undefined);
+    } else await this.#bare('GET', signal, hearAll);
+  }
+
+  /** Ends the session. */
+  async end(): Promise<void> {
+    if (this.#session !== undefined) await this.#bare('DELETE', AbortSignal.timeout(shortMs), () => false);
+  }
+
+  async #ask(method: string, params: Params, call: UpstreamCall): Promise<Result> {
+    const message: JsonRpcRequest = { jsonrpc: '2.0', id: this.#nextId++, method, params };
+    if (call.context?.onProgress !== undefined) message.params = withProgressToken(params, message.id);
+    const timeout = timeoutSignal(call, this.#clock);
+    try {
+      return await this.#askOnce(message, timeout.signal, call);
+    } catch (error) {
+      if (call.signal.aborted && !isStateless(this.#info)) {
+        void this.#post(
+          notificationOf('notifications/cancelled', { requestId: message.id, reason: 'cancelled' }),
+        );
+      }
+      if (codeOf(error) === 'UpstreamLost') this.#markClosed(messageOf(error));
+      throw error;
+    } finally {
+      timeout.clear();
+    }
+  }
+
+  async #askOnce(message: JsonRpcRequest, signal: AbortSignal, call: UpstreamCall): Promise<Result> {
+    let outcome: Result | RpcError | undefined;
+    const answer = await this.#exchange(message, signal, call.context, (received) => {
+      outcome ??= outcomeIn(received, message.id);
+      if (outcome === undefined) this.#hear(received, call.context);
+      return outcome !== undefined;
+    });
+    if (answer.status === 404 && this.#session !== undefined) throw new SessionForgotten();
+    this.#session = textOf(answer.headers['mcp-session-id']) ?? this.#session;
+    if (outcome === undefined) throw unanswered(answer.status);
+    if (outcome instanceof RpcError) throw outcome;
+    return outcome;
+  }
+
+  /** A message that is not the answer: progress and logs of the call, a question, or something general. */
+  #hear(message: unknown, context: CallContext | undefined): void {
+    if (isNotification(message)) {
+      if (!tellCall(message.method, message.params ?? {}, context)) this.#events.onNotification(message);
+    } else if (isRequest(message)) {
+      answerQuestion(message.method).then(
+        (result) => this.#post(resultOf(message.id, result)),
+        (error: unknown) => this.#post(failureFrom(message.id, error)),
+      );
+    }
+  }
+
+  /** Sends what has no answer. Whether it arrives shows by itself. */
+  async #post(message: JsonRpcMessage): Promise<void> {
+    const signal = AbortSignal.timeout(shortMs);
+    await this.#exchange(message, signal, undefined, () => false).catch(() => undefined);
+  }
+
+  #exchange(
+    message: JsonRpcMessage,
+    signal: AbortSignal,
+    context: CallContext | undefined,
+    onMessage: (received: unknown) => boolean,
+  ): Promise<HttpAnswer> {
+    const headers = requestHeaders(this.#info, this.#session, message, context);
+    return exchangeHttp(this.#target, 'POST', headers, JSON.stringify(message), signal, onMessage);
+  }
+
+  async #bare(
+    method: 'GET' | 'DELETE',
+    signal: AbortSignal,
+    onMessage: (message: unknown) => boolean,
+  ): Promise<void> {
+    const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
+    await exchangeHttp(this.#target, method, headers, undefined, signal, onMessage).catch(() => undefined);
+  }
+}
+
+/** The server answered 404 to a session that it gave; nothing was run. */
+class SessionForgotten extends AgentServerError {
+  constructor() {
+    super('UpstreamInvalid', "The agent's MCP server has forgotten its session");
+  }
+}
+
+function listenParams(): Params {
+  return withEnvelope({
+    notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
+  });
+}
+
+function outcomeIn(message: unknown, id: RequestId): Result | RpcError | undefined {
+  if (isResult(message) && message.id === id) return message.result;
+  if (!isFailure(message) || (message.id !== id && message.id !== null)) return undefined;
+  return new RpcError(message.error.code, message.error.message, message.error.data);
+}
+
+function unanswered(status: number): AgentServerError {
+  return new AgentServerError('UpstreamInvalid', `The agent's MCP server gave no answer (HTTP ${status})`);
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

@@ -1,0 +1,114 @@
+import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { messageOf } from '#kit/errors.ts';
+import { createSseDecoder } from '#mcp/sse.ts';
+import { AgentServerError } from '../errors.ts';
+
+export interface HttpTarget {
+  readonly agent: Agent;
+  readonly port: number;
+  readonly path: string;
+  readonly maxMessageBytes: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/**
+ * One HTTP exchange with an MCP server on the loopback. Every JSON-RPC message of the answer, plain or as an
+ * event stream, goes to `onMessage`; resolves when the answer has ended. `onMessage` returning true ends it
+ * at once. Rejects with AgentServerError UpstreamLost or UpstreamInvalid, or the signal's reason.
+ */
+export function exchangeHttp(
+  target: HttpTarget,
+  method: 'POST' | 'GET' | 'DELETE',
+  headers: Record<string, string>,
+  body: string | undefined,
+  signal: AbortSignal,
+  onMessage: (message: unknown) => boolean,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({
+      host: '127.0.0.1',
+      port: target.port,
+      path: target.path,
+      agent: target.agent,
+      method,
+      headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
+      signal,
+    });
+    const fail = (error: unknown) => {
+      if (signal.aborted) reject(signal.reason);
+      else if (error instanceof AgentServerError) reject(error);
+      else reject(new AgentServerError('UpstreamLost', `The agent's MCP server failed: ${messageOf(error)}`));
+    };
+    outgoing.once('error', fail);
+    outgoing.once('response', (incoming) => {
+      const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers };
+      readMessages(incoming, target.maxMessageBytes, onMessage).then(() => resolve(answer), fail);
+    });
+    outgoing.end(body);
+  });
+}
+
+async function readMessages(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  onMessage: (message: unknown) => boolean,
+): Promise<void> {
+  const type = incoming.headers['content-type'] ?? '';
+  if (type.startsWith('text/event-stream')) await readEvents(incoming, maxBytes, onMessage);
+  else if (type.startsWith('application/json')) readJson(await readAll(incoming, maxBytes), onMessage);
+  else incoming.resume();
+}
+
+async function readEvents(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  onMessage: (message: unknown) => boolean,
+): Promise<void> {
+  const decoder = createSseDecoder(maxBytes);
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    for (const event of decoder.push(chunk)) {
+      if (event.data !== '' && onMessage(parse(event.data))) {
+        // The server has answered and only needs to end its stream; the connection serves again if it does.
+        incoming.resume();
+        return;
+      }
+    }
+  }
+}
+
+function readJson(text: string, onMessage: (message: unknown) => boolean): void {
+  if (text.trim() === '') return;
+  const value = parse(text);
+  for (const message of Array.isArray(value) ? value : [value]) onMessage(message);
+}
+
+async function readAll(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      throw new AgentServerError(
+        'UpstreamInvalid',
+        `The agent's MCP server answered more than ${maxBytes} bytes`,
+      );
+    }
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AgentServerError(
+      'UpstreamInvalid',
+      "The agent's MCP server answered something that is not JSON",
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { Agent } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+import type { OpenConnection } from './connection.ts';
+import { HttpClient } from './http-client.ts';
+
+export interface HttpUpstreamOptions {
+  readonly port: number;
+  readonly path: string;
+  readonly clock: Clock;
+  /** Milliseconds for the handshake. */
+  readonly startMs: number;
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * The agent's own MCP server on 127.0.0.1, of either era, with or without sessions. A call's server messages
+ * come on its own answer, so that they can be told apart.
+ */
+export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
+  return async (events, signal) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+    const target = {
+      agent,
+      port: options.port,
+      path: options.path,
+      maxMessageBytes: options.maxMessageBytes,
+    };
+    const client = new HttpClient(target, events, options.clock);
+    const stop = new AbortController();
+    const open = () => client.open({ signal, timeoutMs: options.startMs, context: undefined });
+    await open();
+    void client.listen(AbortSignal.any([signal, stop.signal]));
+    return {
+      get info() {
+        return client.info;
+      },
+      closed: client.closed,
+      request: (method, params, call) => client.request(method, params, call, open),
+      async close() {
+        stop.abort();
+        await client.end();
+        agent.destroy();
+      },
+    };
+  };
+}
