@@ -1,6 +1,7 @@
 import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, ObjectMeta, Secret } from '#api/meta.ts';
 import { unimplementedFields } from '#api/unimplemented.ts';
+import { validateObject } from '#api/validate.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
@@ -202,9 +203,17 @@ function createGather(
   });
 }
 
+/** What neither the schema's server nor its CEL rules could refuse when the object was written. */
 function refusalsOf(agent: Agent): Refusal[] {
-  const fields = unimplementedFields('Agent', agent.spec);
-  return fields.map(({ path, message }) => ({ reason: 'NotImplemented', message: `${path} ${message}.` }));
+  const invalid = validateObject('Agent', agent).map((error) => ({ error, reason: 'Invalid' as const }));
+  const missing = unimplementedFields('Agent', agent.spec).map((error) => ({
+    error,
+    reason: 'NotImplemented' as const,
+  }));
+  return [...invalid, ...missing].map(({ reason, error }) => ({
+    reason,
+    message: `${error.path} ${error.message}.`,
+  }));
 }
 
 function referencesIn({ agents, secrets, configMaps }: AgentControllerOptions): References {

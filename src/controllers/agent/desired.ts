@@ -80,7 +80,7 @@ function limitsOf(spec: AgentSpec): Workload['runtime']['limits'] {
 
 function codeOf({ code }: AgentSpec, host: HostSettings): CodeSource | undefined {
   if (code?.path !== undefined) {
-    return { type: 'path', path: resolveInside(host.codeRoot, code.path), writable: false };
+    return { type: 'path', path: resolveInside(host.codeRoot, code.path), writable: code.writable };
   }
   if (code?.inline !== undefined) return { type: 'inline', files: code.inline };
   return undefined;
@@ -95,7 +95,7 @@ function installOf(spec: AgentSpec, id: AgentIdentity, key: MasterKey): InstallS
     env: {},
     egress,
     egressToken: egressToken(key, id, 'install'),
-    timeoutSeconds: defaultInstallTimeoutSeconds,
+    timeoutSeconds: spec.lifecycle?.installTimeoutSeconds ?? defaultInstallTimeoutSeconds,
     digest: digestOf({ templateRevision, command }),
   };
 }

@@ -74,6 +74,10 @@ function endpointsOf(
 function readyOf(verdict: Verdict, observed: Observed | undefined, report: AgentReport | undefined): Finding {
   const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
   const runs = observed?.phase === 'Running';
+  // Why it ended tells more than that it is not started yet.
+  if (verdict.reason === 'BackOff' && observed?.phase === 'Failed' && observed.reason !== undefined) {
+    return no(observed.reason, observed.message);
+  }
   if (verdict.action !== 'run' && !(verdict.action === 'hold' && runs)) {
     return no(verdict.reason, verdict.message);
   }
