@@ -1,9 +1,17 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
 import { createGuard } from './guard.ts';
+import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
 import { rewriteUrl } from './paths.ts';
 import { agentMcpPlugin } from './plugins/agent-mcp/plugin.ts';
+import { apiPlugin } from './plugins/api/plugin.ts';
+import { browserClientPlugin } from './plugins/browser-client/plugin.ts';
 import { healthPlugin } from './plugins/health/plugin.ts';
+import { landingPlugin } from './plugins/landing/plugin.ts';
 import { mcpPlugin } from './plugins/mcp/plugin.ts';
+import { metricsPlugin } from './plugins/metrics/plugin.ts';
+import { staticPlugin } from './plugins/static/plugin.ts';
+import { taskPlugin } from './plugins/task/plugin.ts';
 import { factsOf } from './request.ts';
 import { createServices, type Services, type ServicesOptions } from './services.ts';
 
@@ -14,6 +22,8 @@ export interface RouterOptions extends ServicesOptions {
   readonly allowedOrigins?: readonly string[];
   /** Ports at which the loopback names count. Default: any. */
   readonly ports?: () => readonly number[] | undefined;
+  /** Where metrics go. Default: a registry of the router's own. */
+  readonly registry?: Registry;
 }
 
 export interface Router {
@@ -48,10 +58,18 @@ export function buildRouter(options: RouterOptions): Router {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => done(null, body));
   app.setErrorHandler((error, request, reply) => answerError(services, error as Error, request, reply));
   app.setNotFoundHandler((_, reply) => reply.code(404).type('text/plain').send('Not Found'));
-  logRequests(app, services);
-  app.register(healthPlugin, { services });
-  app.register(mcpPlugin, { services });
-  app.register(agentMcpPlugin, { services });
+  const metrics = createRouterMetrics(services, options.registry);
+  observeRequests(app, services, metrics);
+  const shared = { services };
+  app.register(healthPlugin, shared);
+  app.register(metricsPlugin, { metrics });
+  app.register(mcpPlugin, shared);
+  app.register(agentMcpPlugin, shared);
+  app.register(taskPlugin, shared);
+  app.register(apiPlugin, shared);
+  app.register(staticPlugin, shared);
+  app.register(browserClientPlugin);
+  app.register(landingPlugin, shared);
   app.addHook('onClose', () => services.close());
   return { app, services };
 }
@@ -65,17 +83,14 @@ function answerError(services: Services, error: Error, request: FastifyRequest, 
   reply.code(status).send({ error: message });
 }
 
-/** One line a request: what was asked and how it went, never a header, a query or a body. */
-function logRequests(app: FastifyInstance, services: Services): void {
+/** One line and one count a request: what was asked and how it went, never a header, a query or a body. */
+function observeRequests(app: FastifyInstance, { log }: Services, metrics: RouterMetrics): void {
   app.addHook('onResponse', async (request, reply) => {
     const { path, resolution } = factsOf(request.raw);
-    services.log.info('request', {
-      id: request.id,
-      method: request.method,
-      path,
-      surface: resolution.kind,
-      status: reply.raw.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-    });
+    const { statusCode: status } = reply.raw;
+    const { id, method } = request;
+    const surface = resolution.kind;
+    metrics.observe({ surface, method, status }, reply.elapsedTime / 1000);
+    log.info('request', { id, method, path, surface, status, ms: Math.round(reply.elapsedTime * 10) / 10 });
   });
 }

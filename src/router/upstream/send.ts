@@ -48,7 +48,7 @@ export type AnswerHeaders = Readonly<Record<string, string | string[] | undefine
 /** The running call, for whoever consumes its answer. */
 export interface Flow {
   resume(): void;
-  /** Ends the call; the agent sees its connection close. */
+  /** Ends the call; the agent sees its connection close, the sink nothing more. */
   abort(): void;
 }
 
@@ -103,9 +103,8 @@ class Attempt implements Flow {
   }
 
   abort(): void {
-    const gone = new RouterError('ClientGone', 'The client went away.');
-    this.#controller?.abort(gone);
     this.#over = true;
+    this.#controller?.abort(new RouterError('ClientGone', 'The client went away.'));
   }
 
   #locate(except?: Ready['endpoint']): Promise<Ready> {

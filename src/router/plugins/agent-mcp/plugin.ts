@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Target } from '#routing/target.ts';
 import { streamBinding } from '#wire/binding.ts';
+import { limitBodyTime } from '../../body-time.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
 import { requireSession } from '../../mcp/inbound.ts';
@@ -20,6 +21,7 @@ export async function agentMcpPlugin(
   app: FastifyInstance,
   { services }: { services: Services },
 ): Promise<void> {
+  limitBodyTime(app, services);
   app.post(internalPaths['agent-mcp'], async (request, reply) =>
     answerWith(request, reply, () => answerAgentPost(services, targetOf(request.raw), request, reply)),
   );

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { McpSurface } from '#routing/surface.ts';
+import { limitBodyTime } from '../../body-time.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { writeJson } from '../../mcp/answer.ts';
 import { createEventStreams } from '../../mcp/event-streams.ts';
@@ -15,6 +16,7 @@ import { scopeOf } from './scope.ts';
 
 /** `/mcp` and the MCP surfaces of Routes: several agents as one MCP server. */
 export async function mcpPlugin(app: FastifyInstance, { services }: { services: Services }): Promise<void> {
+  limitBodyTime(app, services);
   const streams = createEventStreams(services);
   const inFlight = createInFlight();
   services.onDrain(() => streams.close());

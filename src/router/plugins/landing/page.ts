@@ -1,0 +1,87 @@
+import type { McpSurface } from '#routing/surface.ts';
+import type { RoutingTable } from '#routing/table.ts';
+import type { Target } from '#routing/target.ts';
+
+/** A page of plain HTML: no scripts, no requests. `origin` is where the browser found the router. */
+export function landingPage(table: RoutingTable, origin: string, version: string): string {
+  const home = table.surfaces.find((surface) => surface.kind === 'agents');
+  const targets = (home?.agents ?? []).flatMap(
+    (name) => table.targets.get(`${home?.namespace}/${name}`) ?? [],
+  );
+  const aggregates = table.surfaces.filter((surface) => surface.kind === 'mcp');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Ploinky</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Ploinky</h1>
+<p>This is the router of a Ploinky workspace, version ${escapeHtml(version)}. It speaks MCP; give one of these addresses to an MCP client.</p>
+${agentsSection(targets, origin)}
+${aggregatesSection(aggregates, origin)}
+${table.notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n')}
+<p class="links"><a href="/health">Health</a> <a href="/metrics">Metrics</a> <a href="/MCPBrowserClient.js">Browser client</a></p>
+</main>
+</body>
+</html>
+`;
+}
+
+function agentsSection(targets: readonly Target[], origin: string): string {
+  if (targets.length === 0) {
+    return '<h2>Agents</h2>\n<p>None yet. Make one with <code>ploinky apply agent.yaml</code>.</p>';
+  }
+  const rows = targets.map((target) => {
+    const state = target.unavailable === undefined ? 'Ready' : target.unavailable.reason;
+    const mark = target.unavailable === undefined ? 'ready' : 'waiting';
+    return `<tr><td>${escapeHtml(target.name)}</td><td><span class="${mark}">${escapeHtml(state)}</span></td><td><code>${escapeHtml(origin)}/mcps/${escapeHtml(target.name)}/mcp</code></td></tr>`;
+  });
+  return `<h2>Agents</h2>
+<table>
+<thead><tr><th>Name</th><th>State</th><th>Its own MCP endpoint</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>`;
+}
+
+function aggregatesSection(surfaces: readonly McpSurface[], origin: string): string {
+  const rows = surfaces.map(({ place, agents }) => {
+    const base = place.host === '*' ? origin : `http://${place.host}`;
+    const count = agents.length === 1 ? '1 agent' : `${agents.length} agents`;
+    return `<tr><td><code>${escapeHtml(base)}${escapeHtml(place.path)}</code></td><td>${count}</td></tr>`;
+  });
+  if (rows.length === 0) return '';
+  return `<h2>All together</h2>
+<table>
+<thead><tr><th>Endpoint</th><th>Behind it</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>`;
+}
+
+const style = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; }
+main { max-width: 46rem; margin: 3rem auto; padding: 0 1.25rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .5rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .4rem 1rem .4rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
+th { font-weight: 600; font-size: .85rem; }
+tr > :last-child { width: 100%; }
+code { font: .9em ui-monospace, monospace; white-space: nowrap; }
+.ready { color: light-dark(#166534, #86efac); }
+.waiting { color: light-dark(#92400e, #fcd34d); white-space: nowrap; }
+.note { border-left: 3px solid currentColor; padding-left: .75rem; }
+.links { margin-top: 2rem; display: flex; gap: 1.25rem; font-size: .9rem; }
+`;
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

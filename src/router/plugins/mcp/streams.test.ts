@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { metaKeys } from '#mcp/eras.ts';
+import { createSseDecoder } from '#mcp/sse.ts';
+import { agentOf, startTestRouter, type TestRouter } from '../../testing/harness.ts';
+import { openSession, request } from '../../testing/mcp-client.ts';
+
+const limits = { timeout: 30_000 };
+const streaming = [
+  { name: 'ask' },
+  { name: 'progress' },
+  { name: 'forever' },
+  { name: 'break' },
+  { name: 'echo' },
+];
+
+interface Opened {
+  readonly answer: Response;
+  /** The next message of the stream; undefined at its end. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
+  next(): Promise<any>;
+  close(): void;
+}
+
+async function open(
+  t: TestContext,
+  url: string,
+  init: { method?: string; headers?: Record<string, string>; body?: unknown } = {},
+): Promise<Opened> {
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const headers = {
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    ...init.headers,
+  };
+  const body = init.body === undefined ? {} : { body: JSON.stringify(init.body) };
+  const answer = await fetch(url, { method: init.method ?? 'POST', headers, signal: abort.signal, ...body });
+  const reader = answer.body?.getReader();
+  const decoder = createSseDecoder();
+  const waiting: unknown[] = [];
+  return {
+    answer,
+    close: () => abort.abort(),
+    async next() {
+      while (waiting.length === 0) {
+        const piece = await reader?.read();
+        if (piece === undefined || piece.done) return undefined;
+        for (const event of decoder.push(piece.value))
+          if (event.data !== '') waiting.push(JSON.parse(event.data));
+      }
+      return waiting.shift();
+    },
+  };
+}
+
+async function start(
+  t: TestContext,
+): Promise<{ router: TestRouter; base: string; headers: Record<string, string> }> {
+  const router = await startTestRouter(t, [{ name: 'demo', tools: streaming }]);
+  const base = await router.listen();
+  return { router, base, headers: await openSession(router) };
+}
+
+test('progress comes through as it happens, then the result', limits, async (t) => {
+  const { base, headers } = await start(t);
+  const stream = await open(t, `${base}/mcp`, {
+    headers,
+    body: request('tools/call', { name: 'progress' }, 'x'),
+  });
+  assert.equal((await stream.next()).params.progress, 1);
+  assert.equal((await stream.next()).params.progress, 2);
+  assert.equal((await stream.next()).id, 'x');
+  assert.equal(await stream.next(), undefined);
+});
+
+test('an agent’s question carries an id that leads the answer back to it', limits, async (t) => {
+  const { base, headers, router } = await start(t);
+  const stream = await open(t, `${base}/mcp`, { headers, body: request('tools/call', { name: 'ask' }, 1) });
+  const question = await stream.next();
+  assert.equal(question.method, 'elicitation/create');
+  assert.equal(question.id, 'demo/7');
+  const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'accept' } };
+  const taken = await fetch(`${base}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(answer),
+  });
+  assert.equal(taken.status, 202);
+  assert.equal((await stream.next()).result.content[0].text, 'demo done');
+  assert.deepEqual(router.agents[0]?.refused, []);
+});
+
+test('a client that goes away ends the call at the agent', limits, async (t) => {
+  const { base, headers, router } = await start(t);
+  const stream = await open(t, `${base}/mcp`, { headers, body: request('tools/call', { name: 'forever' }) });
+  stream.close();
+  for (let tries = 0; tries < 200 && router.agents[0]?.aborted.length === 0; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.deepEqual(router.agents[0]?.aborted, ['POST /mcp']);
+});
+
+test(
+  'an agent that breaks off in the middle breaks the client’s stream: no one takes a part for the whole',
+  limits,
+  async (t) => {
+    const { base, headers } = await start(t);
+    const stream = await open(t, `${base}/mcp`, { headers, body: request('tools/call', { name: 'break' }) });
+    assert.equal((await stream.next()).method, 'notifications/progress');
+    await assert.rejects(stream.next());
+  },
+);
+
+test('notifications/cancelled reaches the agent that runs the request', limits, async (t) => {
+  const { base, headers, router } = await start(t);
+  const stream = await open(t, `${base}/mcp`, {
+    headers,
+    body: request('tools/call', { name: 'forever' }, 'long'),
+  });
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } };
+  await fetch(`${base}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(cancel),
+  });
+  assert.equal(
+    router.agents[0]?.seen.filter((seen) => seen.body.includes('notifications/cancelled')).length,
+    1,
+  );
+  stream.close();
+});
+
+test('GET of a session tells when lists change', limits, async (t) => {
+  const { base, headers, router } = await start(t);
+  const stream = await open(t, `${base}/mcp`, { method: 'GET', headers });
+  assert.equal(stream.answer.headers.get('content-type'), 'text/event-stream');
+  const [demo] = router.agents;
+  assert.ok(demo !== undefined);
+  router.tables.set([agentOf(demo, { digest: 'd2' })]);
+  assert.equal((await stream.next()).method, 'notifications/tools/list_changed');
+  assert.equal((await stream.next()).method, 'notifications/resources/list_changed');
+});
+
+test('GET of one agent is that agent’s own stream', limits, async (t) => {
+  const { base, router } = await start(t);
+  const headers = await openSession(router, '/mcps/demo/mcp');
+  const stream = await open(t, `${base}/mcps/demo/mcp`, { method: 'GET', headers });
+  const message = await stream.next();
+  assert.equal(message.method, 'notifications/message');
+  assert.equal(message.params.data, router.agents[0]?.seen.at(-1)?.claims.mcp?.session);
+});
+
+test(
+  'subscriptions/listen acknowledges, tells what was asked for, and ends with a result',
+  limits,
+  async (t) => {
+    const { base, router } = await start(t);
+    const meta = { [metaKeys.protocolVersion]: '2026-07-28', [metaKeys.clientCapabilities]: {} };
+    const params = {
+      _meta: meta,
+      notifications: { toolsListChanged: true, resourceSubscriptions: ['x://y'] },
+    };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+    const stream = await open(t, `${base}/mcp`, {
+      headers,
+      body: request('subscriptions/listen', params, 'sub'),
+    });
+    const first = await stream.next();
+    assert.equal(first.method, 'notifications/subscriptions/acknowledged');
+    assert.deepEqual(first.params.notifications, { toolsListChanged: true });
+    assert.equal(first.params._meta[metaKeys.subscriptionId], 'sub');
+    const [demo] = router.agents;
+    assert.ok(demo !== undefined);
+    router.tables.set([agentOf(demo, { digest: 'd2' })]);
+    const second = await stream.next();
+    assert.equal(second.method, 'notifications/tools/list_changed');
+    assert.equal(second.params._meta[metaKeys.subscriptionId], 'sub');
+    router.services.drain();
+    const last = await stream.next();
+    assert.equal(last.id, 'sub');
+    assert.equal(last.result.resultType, 'complete');
+    assert.equal(await stream.next(), undefined);
+  },
+);
+
+test('more streams than the limit are refused', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { eventStreams: 1 } });
+  const base = await router.listen();
+  const headers = await openSession(router);
+  await open(t, `${base}/mcp`, { method: 'GET', headers });
+  const second = await open(t, `${base}/mcp`, { method: 'GET', headers });
+  assert.ok(second.answer.status >= 400);
+});
