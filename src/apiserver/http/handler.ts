@@ -46,7 +46,7 @@ function answerError(
   response: ServerResponse,
   error: unknown,
 ): void {
-  if (response.destroyed || request.destroyed) return;
+  if (response.destroyed) return;
   const known = error instanceof ApiError ? error : new ApiError('InternalError', 'Internal error occurred');
   if (!(error instanceof ApiError))
     options.engine.log.error('a request failed', { method: request.method, path: request.url, error });

@@ -10,18 +10,24 @@ import {
   tooMany,
 } from '../field-error.ts';
 import { equalJson } from '../object.ts';
+import { correlate } from './correlate.ts';
 import { formatProblem } from './formats.ts';
 import { memberSchema, type Schema } from './schema.ts';
 
-/** Judges a value by its structural schema. The texts are those of the API server (go-openapi's validate). */
-export function validateValue(schema: Schema, value: unknown, at: string): FieldError[] {
+/**
+ * Judges a value by its structural schema. The texts are those of the API server (go-openapi's validate).
+ * What equals its counterpart in `old` is not judged again (validation ratcheting): a tightened schema
+ * must not lock existing objects.
+ */
+export function validateValue(schema: Schema, value: unknown, at: string, old?: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  visit(schema, value, at, errors);
+  visit(schema, value, at, errors, old);
   return errors;
 }
 
-function visit(schema: Schema, value: unknown, at: string, errors: FieldError[]): void {
+function visit(schema: Schema, value: unknown, at: string, errors: FieldError[], old: unknown): void {
   if (value === null && schema.nullable === true) return;
+  if (old !== undefined && equalJson(value, old)) return;
   const typeError = checkType(schema, value, at);
   if (typeError !== undefined) {
     errors.push(typeError);
@@ -30,8 +36,8 @@ function visit(schema: Schema, value: unknown, at: string, errors: FieldError[])
   checkEnum(schema, value, at, errors);
   if (typeof value === 'string') checkString(schema, value, at, errors);
   else if (typeof value === 'number') checkNumber(schema, value, at, errors);
-  else if (Array.isArray(value)) checkList(schema, value, at, errors);
-  else if (isObject(value)) checkObject(schema, value, at, errors);
+  else if (Array.isArray(value)) checkList(schema, value, at, errors, old);
+  else if (isObject(value)) checkObject(schema, value, at, errors, old);
   checkCombinations(schema, value, at, errors);
 }
 
@@ -107,7 +113,13 @@ function checkNumber(schema: Schema, value: number, at: string, errors: FieldErr
     errors.push(invalidValue(at, value, `${at} in body should be a multiple of ${multipleOf}`));
 }
 
-function checkList(schema: Schema, value: readonly unknown[], at: string, errors: FieldError[]): void {
+function checkList(
+  schema: Schema,
+  value: readonly unknown[],
+  at: string,
+  errors: FieldError[],
+  old: unknown,
+): void {
   if (schema.maxItems !== undefined && value.length > schema.maxItems)
     errors.push(tooMany(at, value.length, schema.maxItems));
   if (schema.minItems !== undefined && value.length < schema.minItems)
@@ -115,8 +127,9 @@ function checkList(schema: Schema, value: readonly unknown[], at: string, errors
       invalidValue(at, value.length, `${at} in body should have at least ${schema.minItems} items`),
     );
   const items = schema.items;
+  const match = correlate(schema, old);
   if (items !== undefined)
-    for (const [index, item] of value.entries()) visit(items, item, `${at}[${index}]`, errors);
+    for (const [index, item] of value.entries()) visit(items, item, `${at}[${index}]`, errors, match(item));
   checkDuplicates(schema, value, at, errors);
 }
 
@@ -140,7 +153,14 @@ function keyOf(item: unknown, keys: readonly string[]): Record<string, unknown> 
   return identity;
 }
 
-function checkObject(schema: Schema, value: Record<string, unknown>, at: string, errors: FieldError[]): void {
+function checkObject(
+  schema: Schema,
+  value: Record<string, unknown>,
+  at: string,
+  errors: FieldError[],
+  old: unknown,
+): void {
+  const before = isObject(old) ? old : {};
   const count = Object.keys(value).length;
   if (schema.maxProperties !== undefined && count > schema.maxProperties)
     errors.push(tooMany(at, count, schema.maxProperties));
@@ -152,14 +172,14 @@ function checkObject(schema: Schema, value: Record<string, unknown>, at: string,
     if (value[name] === undefined) errors.push(required(join(at, name)));
   for (const key of Object.keys(value)) {
     const member = memberSchema(schema, key);
-    if (member !== undefined) visit(member, value[key], join(at, key), errors);
+    if (member !== undefined) visit(member, value[key], join(at, key), errors, before[key]);
   }
 }
 
 /** allOf, anyOf, oneOf, not: value validations only, as structural schemas allow. */
 function checkCombinations(schema: Schema, value: unknown, at: string, errors: FieldError[]): void {
   const failed = (one: Schema) => validateValue(one, value, at).length > 0;
-  for (const one of schema.allOf ?? []) visit(one, value, at, errors);
+  for (const one of schema.allOf ?? []) visit(one, value, at, errors, undefined);
   if (schema.anyOf?.every(failed))
     errors.push(invalidValue(at, value, `${at} in body must validate at least one schema (anyOf)`));
   if (schema.oneOf !== undefined && schema.oneOf.filter((one) => !failed(one)).length !== 1)

@@ -101,7 +101,7 @@ export function validateObject(
   more: FieldError[] = [],
 ): void {
   const errors = [...more, ...validateMetadata(kind, object)];
-  const schemaErrors = kind.custom ? validateValue(kind.schema, object, '') : [];
+  const schemaErrors = kind.custom ? validateValue(kind.schema, object, '', old) : [];
   errors.push(...schemaErrors);
   if (kind.rules !== undefined) errors.push(...kind.rules.check(object, old, schemaErrors));
   errors.push(...(kind.strategy.validate?.(object, old) ?? []));
