@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createFrameDecoder, type Frame, frameTypes, type Template } from '../tools/spawner-protocol.ts';
 import { createLink } from './link.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -32,7 +33,7 @@ export function runSpawner({ connection, generation, onEnd }: SpawnerOptions): v
     else if (type === frameTypes.answer) calls.get(id)?.answer(payload);
     else if (type === frameTypes.define) define(id, JSON.parse(payload.toString('utf8')) as Template);
     else if (type === frameTypes.forget) forget(id);
-    else if (type === frameTypes.sweep) killGeneration(payload.toString('utf8'));
+    else if (type === frameTypes.sweep) void killGeneration(payload.toString('utf8'));
   }
   function define(id: number, template: Template): void {
     pools.get(id)?.close();
@@ -79,16 +80,17 @@ export function runSpawner({ connection, generation, onEnd }: SpawnerOptions): v
     clearTimeout(sweep);
     for (const pool of pools.values()) pool.close();
     for (const call of calls.values()) call.destroy();
-    killGeneration(generation);
-    onEnd();
+    void killGeneration(generation).then(onEnd);
   });
   connection.on('error', () => connection.destroy());
   link.send(frameTypes.ready, 0);
 }
 
-function killGeneration(generation: string): void {
-  for (let round = 0; round < 20; round++) {
+/** Kills until nothing of the generation is found: the dying are seen for a moment longer. */
+async function killGeneration(generation: string): Promise<void> {
+  for (let round = 0; round < 100; round++) {
     if (!killMarked((marker) => marker.startsWith(`${generation}.`))) return;
+    await sleep(5);
   }
 }
 

@@ -54,7 +54,7 @@ function issueList(errors: readonly OutputUnit[]): string {
   const telling = errors.filter((error) => !groupKeywords.has(error.keyword));
   const issues = (telling.length > 0 ? telling : errors).slice(0, 10).map((error) => ({
     code: issueCodes.get(error.keyword) ?? 'custom',
-    path: pathOf(error.instanceLocation),
+    path: [...pathOf(error.instanceLocation), ...missingName(error)],
     message: messageOf(error),
   }));
   return JSON.stringify(issues);
@@ -89,8 +89,15 @@ const issueCodes: ReadonlyMap<string, string> = new Map([
 
 function messageOf(error: OutputUnit): string {
   if (error.keyword === 'format') return 'does not match the pattern, or is too long for its check';
+  if (error.keyword === 'required') return 'Required';
   if (error.keyword === 'false') return 'is not an argument of this tool';
   return error.error.slice(0, 500);
+}
+
+/** The property that `required` misses: clients look for it in the path. */
+function missingName({ keyword, error }: OutputUnit): string[] {
+  const name = keyword === 'required' ? /required property "(.*)"/s.exec(error)?.[1] : undefined;
+  return name === undefined ? [] : [name];
 }
 
 /** `#/a/0` → ['a', 0]. */

@@ -11,7 +11,8 @@ export interface Executable {
  * How to start a `command`:
  * - a list is a program and its arguments;
  * - text that names an executable file (relative: below the code folder) is that file;
- * - other text with white space is a line for /bin/sh, `args` being its "$@";
+ * - other text with white space is a line for /bin/sh; `args` are its "$@", added at the end of a line that
+ *   names no argument itself;
  * - a bare name that is no file of the code folder is looked for on the PATH.
  * A name found nowhere stays below the code folder, so that the failure tells that path.
  * Arguments are never pasted into a shell line.
@@ -27,11 +28,14 @@ export function resolveExecutable(
     return { file: findProgram(file, codeFolder, path), args: [...first, ...args] };
   }
   if (/\s/.test(command) && !isExecutableFile(resolve(codeFolder, command))) {
-    const line = args.length > 0 ? `${command} "$@"` : command;
+    const line = args.length > 0 && !namesArguments.test(command) ? `${command} "$@"` : command;
     return { file: '/bin/sh', args: ['-c', line, 'sh', ...args] };
   }
   return { file: findProgram(command, codeFolder, path), args };
 }
+
+/** `$1`, `$@`, `${1}`… */
+const namesArguments = /\$\{?[@*1-9]/;
 
 function findProgram(name: string, codeFolder: string, path: string): string {
   if (isAbsolute(name)) return name;
