@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startFakeAgent } from '../testing/fake-agent.ts';
+import { agentOf, master, startTestRouter } from '../testing/harness.ts';
+import { openSession, post, request } from '../testing/mcp-client.ts';
+
+const limits = { timeout: 30_000 };
+const path = '/mcps/demo/mcp';
+
+test('an agent that was replaced is found again without a failed call', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }]);
+  const headers = await openSession(router, path);
+  await post(router, request('ping'), { path, headers });
+  await router.agents[0]?.stop();
+  const next = await startFakeAgent({ name: 'demo', master, instance: 'demo-2' });
+  t.after(() => next.stop());
+  const during = post(router, request('tools/call', { name: 'echo', arguments: { text: 'x' } }), {
+    path,
+    headers,
+  });
+  setTimeout(() => router.tables.set([agentOf(next)]), 100);
+  assert.equal((await during).json.result.content[0].text, 'demo: x');
+  assert.equal(next.seen.length, 1, 'sent once');
+});
+
+test('an agent that is gone and not replaced is an error after the wait', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { readyWaitMs: 100 } });
+  const headers = await openSession(router, path);
+  await router.agents[0]?.stop();
+  const reply = await post(router, request('ping'), { path, headers });
+  assert.equal(reply.json.error.code, -32000);
+  assert.match(reply.json.error.message, /cannot be reached/);
+});
+
+test(
+  'a connection that breaks during the call is reported, and the call is not sent again',
+  limits,
+  async (t) => {
+    const router = await startTestRouter(t, [{ name: 'demo', hang: ['ping'] }]);
+    const headers = await openSession(router, path);
+    const [demo] = router.agents;
+    assert.ok(demo !== undefined);
+    const call = post(router, request('ping'), { path, headers });
+    while (!demo.seen.some((seen) => seen.body.includes('ping')))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await demo.stop();
+    const reply = await call;
+    assert.equal(reply.json.error.code, -32603);
+    assert.match(reply.json.error.message, /was lost; the call may have run/);
+    assert.equal(demo.seen.filter((seen) => seen.body.includes('ping')).length, 1);
+  },
+);
+
+test('a call without any sign of life ends at the call timeout', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo', hang: ['ping'] }], {
+    limits: { callTimeoutMs: 200 },
+  });
+  const headers = await openSession(router, path);
+  const reply = await post(router, request('ping'), { path, headers });
+  assert.match(reply.json.error.message, /did not answer in time/);
+});
+
+test('nothing of a call reaches a process that does not hold the agent’s key', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo', impostor: true }], {
+    limits: { readyWaitMs: 50 },
+  });
+  const reply = await post(
+    router,
+    request('initialize', { protocolVersion: '2025-11-25', capabilities: {} }),
+    { path },
+  );
+  assert.match(reply.json.error.message, /cannot be reached/);
+  assert.deepEqual(router.agents[0]?.seen, []);
+  assert.deepEqual(router.agents[0]?.refused, []);
+});
+
+test('tokens name the workload, the audience and the session; none is ever used twice', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }]);
+  const headers = await openSession(router, path);
+  for (let call = 0; call < 20; call += 1) await post(router, request('ping'), { path, headers });
+  const [demo] = router.agents;
+  assert.deepEqual(demo?.refused, []);
+  const claims = demo?.seen.map((seen) => seen.claims) ?? [];
+  assert.equal(new Set(claims.map((claim) => claim.jti)).size, claims.length);
+  for (const claim of claims) {
+    assert.equal(claim.wl, 'demo-1');
+    assert.equal(claim.aud, 'agent:default/demo');
+    assert.equal(claim.exp - claim.iat, 60);
+  }
+});
+
+test('identity headers, cookies and credentials of clients reach no agent', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }]);
+  const spoofed = {
+    authorization: 'Bearer client-token',
+    cookie: 'ploinky_jwt=secret',
+    'x-forwarded-for': '10.0.0.1',
+    'x-forwarded-user': 'root',
+    'x-user-id': 'root',
+    'x-real-ip': '10.0.0.1',
+    'x-ploinky-auth-info': '{"user":"root"}',
+    'proxy-authorization': 'Basic x',
+    forwarded: 'for=1.2.3.4',
+  };
+  const headers = { ...(await openSession(router, path)), ...spoofed };
+  await post(router, request('tools/call', { name: 'echo' }), { path, headers });
+  await post(router, { a: 1 }, { path: '/apis/demo/x', headers: spoofed });
+  for (const seen of router.agents[0]?.seen ?? []) {
+    for (const name of Object.keys(spoofed)) {
+      if (name === 'authorization') assert.equal(seen.headers[name], `Bearer ${seen.token}`);
+      else assert.equal(seen.headers[name], undefined, `${name} at ${seen.url}`);
+    }
+    assert.equal(seen.headers['mcp-session-id'], undefined);
+  }
+});
