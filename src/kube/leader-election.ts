@@ -180,7 +180,6 @@ class Election {
   #mayClaim(lease: Lease): boolean {
     const holder = lease.spec?.holderIdentity;
     if (!holder || holder === this.#options.identity) return true;
-    if (this.#led) return false;
     const validMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#options.leaseDurationMs;
     const unchangedMs = this.#options.clock.monotonic() - (this.#seen?.since ?? 0);
     return unchangedMs >= validMs;
