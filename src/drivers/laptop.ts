@@ -23,6 +23,8 @@ export interface LaptopOptions extends Omit<HostDriverOptions, 'sandbox'> {
   readonly setpriv?: string;
 }
 
+const defaultSetpriv = '/usr/bin/setpriv';
+
 /** Every driver of one machine, the sandboxes first. Nothing is started or checked here. */
 export function createLaptopDrivers(options: LaptopOptions): readonly Driver[] {
   const sandboxed = options.platform === 'darwin' ? seatbelt(options) : bwrap(options);
@@ -37,7 +39,7 @@ function bwrap(options: LaptopOptions): Driver {
       host: {
         ...self,
         bwrap: options.bwrap ?? '/usr/bin/bwrap',
-        setpriv: options.setpriv ?? '/usr/bin/setpriv',
+        setpriv: options.setpriv ?? defaultSetpriv,
         seccompFilter: seccompFilterFor(options.arch),
         system: readSystemLayout(),
       },
@@ -58,7 +60,8 @@ function seatbelt(options: LaptopOptions): Driver {
 }
 
 function unsandboxed(options: LaptopOptions): Driver {
-  return createProcessDriver({ ...options, process: unsandboxedPaths(options) });
+  const setpriv = options.platform === 'linux' ? { setpriv: options.setpriv ?? defaultSetpriv } : {};
+  return createProcessDriver({ ...options, process: { ...unsandboxedPaths(options), ...setpriv } });
 }
 
 function unsandboxedPaths({ node, agentFiles, npm, routerUrl }: LaptopOptions) {

@@ -1,6 +1,7 @@
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { InstallStep, Workload } from '../workload.ts';
 import type { AgentView } from './sandbox.ts';
+import { instanceVariable } from './shim/marked.ts';
 
 /** Ports of the agent-server's loopback forwarders inside a sandbox. */
 const routerPort = 8080;
@@ -58,7 +59,11 @@ export function agentServerConfig(workload: Workload, view: AgentView, instance:
   return {
     ...workload.agentServer,
     agent: { ...workload.agentServer.agent, instance },
-    env: { ...standardEnvironment(workload, view), ...workload.agentServer.env },
+    env: {
+      ...standardEnvironment(workload, view),
+      ...workload.agentServer.env,
+      [instanceVariable]: instance,
+    },
     paths: { code: view.code, workspace: view.workspace },
     forwards: forwards(view, workload, workload.egressToken, true),
   };
@@ -82,7 +87,10 @@ export function installConfig(
     version: 1,
     agent: { ...workload.agentServer.agent, instance: options.instance },
     keys: [{ kid: 'none', secret: options.throwawayKey }],
-    env: installEnvironment(workload, step, view, options.caBundle),
+    env: {
+      ...installEnvironment(workload, step, view, options.caBundle),
+      [instanceVariable]: options.instance,
+    },
     paths: { code: view.code, workspace: view.deps ?? view.workspace },
     forwards: forwards(view, workload, step.egressToken, false),
     limits: {},

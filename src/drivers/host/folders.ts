@@ -51,7 +51,8 @@ export async function prepareInstallFolders(
   return {
     code: await prepareRunCode(workload, places, run, user),
     codeWritable: false,
-    deps: await ownFolder(deps.tree, user),
+    // Entered before the user changes; the folder above it is private.
+    deps: await ownFolder(deps.tree, user, 0o755),
     workspace: undefined,
     shared: undefined,
     sockets: await makeSocketsFolder(run),
@@ -80,8 +81,8 @@ async function makeSocketsFolder(run: RunPlaces): Promise<string> {
  * workspace was moved). No process of the agent runs now, so nothing changes under this walk; links are
  * never followed.
  */
-async function ownFolder(path: string, user: RunUser): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+async function ownFolder(path: string, user: RunUser, mode = 0o700): Promise<string> {
+  await mkdir(path, { recursive: true, mode });
   if (user === undefined) return path;
   const { uid } = await lstat(path);
   if (uid !== user.uid) await giveTree(path, user.uid, user.gid);

@@ -8,6 +8,7 @@ import { type HostDriverOptions, hostDefaults } from './options.ts';
 import { depsPlaces, type RunPlaces } from './places.ts';
 import { readRecord } from './record.ts';
 import type { RunFolders, SandboxRun } from './sandbox.ts';
+import { instanceVariable } from './shim/marked.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
 import type { ShimPlan } from './shim-plan.ts';
 import { spawnShim } from './spawn-shim.ts';
@@ -29,7 +30,7 @@ export async function launchAgent(
     view,
     folders,
     user,
-    environment: standardEnvironment(workload, view),
+    environment: { ...standardEnvironment(workload, view), [instanceVariable]: instance },
     config: JSON.stringify(agentServerConfig(workload, view, instance)),
     command: [],
   };
@@ -61,7 +62,10 @@ export async function launchInstall(
     view,
     folders,
     user,
-    environment: installEnvironment(workload, step, view, options.caBundle),
+    environment: {
+      ...installEnvironment(workload, step, view, options.caBundle),
+      [instanceVariable]: instance,
+    },
     config: JSON.stringify(
       installConfig(workload, step, view, { instance, throwawayKey, caBundle: options.caBundle }),
     ),

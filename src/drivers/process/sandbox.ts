@@ -7,6 +7,8 @@ export interface ProcessOptions {
   readonly agentServer: string;
   /** Where agents reach the router; they share the host's loopback. */
   readonly routerUrl: string;
+  /** util-linux's setpriv, where there is one: ties the agent's life to its shim's. */
+  readonly setpriv?: string;
   /** Folders put first on PATH: npm's, so that install steps find it. */
   readonly binFolders: readonly string[];
 }
@@ -23,7 +25,7 @@ export function createProcessSandbox(options: ProcessOptions): Sandbox {
     available: async () => ({ ok: true, detail: 'without a sandbox' }),
     userOf: () => undefined,
     view: (folders) => viewOf(folders, options),
-    launch: (run) => launch(run),
+    launch: (run) => tieToParent(launch(run), options.setpriv),
   };
 }
 
@@ -43,6 +45,16 @@ function viewOf(folders: RunFolders, options: ProcessOptions): AgentView {
     path: [...deps, ...options.binFolders, system].join(':'),
     runtime: 'process',
     port: 7001,
+  };
+}
+
+/** A shim that is killed takes the agent with it, as a sandbox would. */
+function tieToParent(plain: Launch, setpriv: string | undefined): Launch {
+  if (setpriv === undefined) return plain;
+  return {
+    ...plain,
+    file: setpriv,
+    arguments: ['--pdeathsig', 'KILL', '--', plain.file, ...plain.arguments],
   };
 }
 

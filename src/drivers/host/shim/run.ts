@@ -11,7 +11,7 @@ import { openRotatingLog } from './log-file.ts';
 import { type RecordedExit, type WorkloadRecord, writeRecord } from './record-file.ts';
 import { listenForChild, openRelay } from './sockets.ts';
 import { type Started, startCommand } from './start.ts';
-import { clearGroups, killHard, stopGracefully } from './stop.ts';
+import { clearInstance, killHard, stopGracefully } from './stop.ts';
 
 /**
  * The life of one shim: start the sandbox, tell who connects, stop it when asked, when its time is over or
@@ -131,7 +131,7 @@ class Shim {
   async #finish(exit: RecordedExit): Promise<void> {
     for (const cancel of this.#cancels) cancel();
     if (this.#started !== undefined) killHard(this.#started.child, this.#leader);
-    await clearGroups(this.#record.cgroups, this.#clock);
+    await clearInstance(this.#record.instance, this.#record.cgroups, this.#clock);
     for (const path of [this.#plan.listenSocket, ...this.#plan.relays.map((relay) => relay.listen)]) {
       if (path !== undefined) rmSync(path, { force: true });
     }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Clock } from '#kit/clock.ts';
 import { signalGroup } from '#kit/process.ts';
 import { killGroups, removeGroups } from './cgroups.ts';
+import { killMarked } from './marked.ts';
 
 /** Asks the sandbox's process group to end and ends it by force after `graceMs`. Returns the cancel function. */
 export function stopGracefully(
@@ -46,10 +47,18 @@ function trySignal(group: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends whatever is left in the run's control groups and removes them; gives up after two seconds. */
-export async function clearGroups(cgroups: readonly string[], clock: Clock): Promise<void> {
+/**
+ * Ends whatever is left of an instance, in its control groups or marked by its environment, and removes the
+ * groups; gives up after two seconds.
+ */
+export async function clearInstance(
+  instance: string,
+  cgroups: readonly string[],
+  clock: Clock,
+): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    if (killGroups(cgroups) === 0 && removeGroups(cgroups)) return;
+    const left = killGroups(cgroups) + killMarked(instance);
+    if (left === 0 && removeGroups(cgroups)) return;
     await clock.sleep(10);
   }
 }

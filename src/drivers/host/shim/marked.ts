@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** In the environment of everything that belongs to one instance, and inherited by what that starts. */
+export const instanceVariable = 'PLOINKY_INSTANCE';
+
+/**
+ * Kills every process of an instance, by the mark in its environment: where there is no pid namespace that
+ * dies as a whole, a process that made a session of its own is found in no other way. Only processes of the
+ * same user are seen. Returns how many there were; ask again until it is 0.
+ */
+export function killMarked(instance: string): number {
+  const mark = `${instanceVariable}=${instance}\0`;
+  const pids = processIds().filter((pid) => pid !== process.pid && environmentOf(pid).includes(mark));
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // Ended meanwhile.
+    }
+  }
+  return pids.length;
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    return '';
+  }
+}
