@@ -12,8 +12,10 @@ import { readLines } from './lines.ts';
 import type { Link } from './link.ts';
 import { channelOf, findProcessesOf, signalProcess } from './processes.ts';
 
+/** Milliseconds without output, twice in a row, after which nothing more is expected of an ended process. */
+const quietMs = 60;
 /** Milliseconds that output may still flow after the process itself has ended. */
-const drainMs = 150;
+const drainMs = 2000;
 
 /**
  * One process of a template, in a session and group of its own. It may wait for its call (prewarmed):
@@ -81,13 +83,7 @@ function superviseChild(
   child.once('error', (error) => {
     if (pid === undefined) events.onFailed(failureOf(error));
   });
-  child.once('exit', () => {
-    const timer = setTimeout(() => end(), drainMs);
-    child.once('close', () => {
-      clearTimeout(timer);
-      end();
-    });
-  });
+  child.once('exit', () => whenDrained(child, [stdout, stderr], end));
 
   function end(): void {
     if (state.ended) return;
@@ -135,6 +131,29 @@ function superviseChild(
     kill: () => kill(template.graceMs),
     destroy: () => kill(0),
   };
+}
+
+/**
+ * Calls back when all output was read: at the latest `drainMs` after the end of the process itself, and
+ * before that when whoever still holds the pipes open is silent. A pipe that is held back is not silent.
+ */
+function whenDrained(child: ChildProcess, pipes: readonly Readable[], done: () => void): void {
+  const give = performance.now() + drainMs;
+  let pieces = 0;
+  let timer: NodeJS.Timeout;
+  for (const pipe of pipes) pipe.on('data', () => pieces++);
+  const look = (before: number, quiet: number) => {
+    const now = pieces;
+    const silent = now === before && !pipes.some((pipe) => pipe.isPaused());
+    if ((silent && quiet >= 1) || performance.now() > give) done();
+    // By way of setImmediate, so that what lies ready is read first, however late the timer is.
+    else timer = setTimeout(() => setImmediate(look, now, silent ? quiet + 1 : 0), quietMs);
+  };
+  look(-1, 0);
+  child.once('close', () => {
+    clearTimeout(timer);
+    done();
+  });
 }
 
 /** Passes at most `limit` bytes on; what is over it is read and dropped, so that nothing blocks. */

@@ -60,6 +60,8 @@ export interface SpawnerClientOptions {
 const restartBackoff = { initial: 20, max: 5000, jitter: 0.1 };
 /** Milliseconds of life after which a helper's death counts as the first one again. */
 const stableMs = 10_000;
+/** Milliseconds that a helper without connection has to end everything. */
+const helperEndMs = 3000;
 
 interface Connection {
   readonly child: ChildProcess;
@@ -91,7 +93,7 @@ export function startSpawner(options: SpawnerClientOptions): Spawner {
   function onLost(): void {
     const dead = connection;
     connection = undefined;
-    dead?.child.kill('SIGKILL');
+    if (dead !== undefined) endLater(dead.child, clock);
     const orphans = [...listeners.values()];
     listeners.clear();
     for (const listener of orphans) listener.onLost();
@@ -172,6 +174,13 @@ function launchHelper(command: readonly [string, ...string[]], generation: strin
     ...Array<'ignore'>(masked - 3).fill('ignore'),
   ] as const;
   return spawn(file, [...args, generation], { env: {}, stdio: [...stdio] });
+}
+
+/** A helper that lost its connection ends its processes and itself; one that does not is killed. */
+function endLater(child: ChildProcess, clock: Clock): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const cancel = clock.after(helperEndMs, () => child.kill('SIGKILL'));
+  child.once('exit', cancel);
 }
 
 function deliver({ type, id, payload }: Frame, listeners: Map<number, ProcessListener>): void {
