@@ -183,6 +183,17 @@ test('six ends in a row halt the agent, and a new restart annotation resumes it'
   assert.equal(stage.ensured.at(-1)?.start, true);
 });
 
+test('an instance that ends because another spec replaces it has not failed', async () => {
+  const stage = createStage(held());
+  const ended = makeInstance({ exit: { code: 0, signal: null, at: noon } });
+  stage.answer = () => makeObserved({ phase: 'Stopping', specHash: 'an earlier one', instances: [ended] });
+  await stage.reconcile();
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [makeInstance({ uid: 'i2' })] });
+  await stage.reconcile();
+  assert.equal(stage.ensured.at(-1)?.start, true);
+  assert.deepEqual([stage.agent?.status?.restarts, stage.events], [0, ['Normal Starting']]);
+});
+
 test('operators are told once of an end and once of Ready', async () => {
   const stage = createStage(held());
   const ended = makeInstance({ exit: { code: 1, signal: null, at: noon } });

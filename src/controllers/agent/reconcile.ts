@@ -82,15 +82,15 @@ function recall(memories: Map<string, Memory>, agent: Agent): Memory {
 /** decide → desired → driver → status. Nothing is written when nothing changed. */
 async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory: Memory): Promise<Result> {
   const verdict = decide(facts);
-  const observed = await act(options, facts, verdict, memory);
+  const { observed, wanted } = await act(options, facts, verdict, memory);
   const moved = observed?.phase !== memory.observed?.phase;
   memory.observed = observed;
   const report = options.reports.get(facts.agent.metadata.uid ?? '');
-  const ended = learn(memory, facts, observed);
+  const turned = learn(memory, facts, observed, wanted);
   const now = { ...facts, history: memory.history, observed, report };
   const status = statusOf(now, verdict, observed);
   memory.history = recordReady(memory.history, readyInstance(status), facts.now);
-  if (ended) return again(0);
+  if (turned) return again(0);
   await writeStatus(options, facts.agent, status);
   if (moved && verdict.action !== 'run') return again(0);
   return verdict.wait === undefined ? settled : again(verdict.wait);
@@ -102,22 +102,29 @@ async function act(
   facts: AgentFacts,
   verdict: Verdict,
   memory: Memory,
-): Promise<Observed | undefined> {
+): Promise<Acted> {
   const id = identityOf(facts.agent);
-  if (!facts.runtime.ok || facts.masterKeys.length === 0) return undefined;
+  if (!facts.runtime.ok || facts.masterKeys.length === 0) return { observed: undefined };
   const driver = driverNamed(options.drivers, facts.runtime.driver);
   if (memory.driver !== driver.name) {
-    if (!(await removeElsewhere(options.drivers, driver, id))) return stopping;
+    if (!(await removeElsewhere(options.drivers, driver, id))) return { observed: stopping };
     memory.driver = driver.name;
   }
   if (verdict.action === 'stop' || verdict.action === 'refuse') {
     options.reports.forget(id.uid);
     const { done } = await driver.remove(id, { retain: true });
-    return done ? undefined : stopping;
+    return { observed: done ? undefined : stopping };
   }
-  const observed = await driver.ensure(desired(facts, options.host), { start: verdict.action === 'run' });
+  const workload = desired(facts, options.host);
+  const observed = await driver.ensure(workload, { start: verdict.action === 'run' });
   follow(options.reports, facts, observed);
-  return observed;
+  return { observed, wanted: workload.specHash };
+}
+
+interface Acted {
+  readonly observed: Observed | undefined;
+  /** Spec hash that was asked for; undefined when the workload was to end. */
+  readonly wanted?: string;
 }
 
 const stopping: Observed = { phase: 'Stopping', message: 'Ending.', instances: [], limitsEnforced: true };
@@ -150,11 +157,23 @@ function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): v
   reports.follow({ agent, instance: live.uid, address: live.address, keys });
 }
 
-/** Folds what was seen into the history. True when an end was counted, so that the decision has to be made again. */
-function learn(memory: Memory, facts: AgentFacts, observed: Observed | undefined): boolean {
+/**
+ * Folds what was seen into the history. An end counts only against the spec that is wanted: an instance that ends
+ * because another replaces it, or because it is to stop, has not failed. True when the decision has to be made
+ * again on the new history.
+ */
+function learn(
+  memory: Memory,
+  facts: AgentFacts,
+  observed: Observed | undefined,
+  wanted: string | undefined,
+): boolean {
   const before = memory.history;
-  if (observed?.specHash !== undefined) memory.history = forSpec(memory.history, observed.specHash);
-  for (const { uid, exit } of observed?.instances ?? []) {
+  if (observed === undefined || wanted === undefined) return false;
+  const seen = observed.specHash ?? wanted;
+  const known = before.specHash === undefined ? forSpec(before, seen) : before;
+  memory.history = forSpec(known, wanted);
+  for (const { uid, exit } of seen === wanted ? observed.instances : []) {
     if (exit !== undefined) memory.history = recordEnd(memory.history, uid, exit.at || facts.now);
   }
   return memory.history.failures !== before.failures;
