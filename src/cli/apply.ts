@@ -1,4 +1,5 @@
 import type { KubeObject } from '#api/meta.ts';
+import { canonicalJson } from '#kit/json.ts';
 import type { Client } from '#kube/client.ts';
 import type { Manifest } from './manifests.ts';
 
@@ -21,5 +22,12 @@ export async function applyManifest(
     { fieldManager, fieldValidation: 'Strict', force: options.force, dryRun: options.dryRun },
   );
   if (before === undefined) return 'created';
-  return before.metadata.resourceVersion === after.metadata.resourceVersion ? 'unchanged' : 'configured';
+  return wishesOf(before) === wishesOf(after) ? 'unchanged' : 'configured';
+}
+
+/** What people set, as comparable text: a status that changed meanwhile is not the apply's doing. */
+function wishesOf(object: KubeObject): string {
+  const { status: _status, metadata, ...rest } = object as KubeObject & { status?: unknown };
+  const { name, labels, annotations, finalizers, ownerReferences } = metadata;
+  return canonicalJson({ ...rest, metadata: { name, labels, annotations, finalizers, ownerReferences } });
 }

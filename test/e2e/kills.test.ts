@@ -27,6 +27,19 @@ describe('kill -9', { timeout: 600_000 }, () => {
     return spawned.at(-1)?.pid ?? 0;
   }
 
+  /** One that found no API when it started may be between two runs. */
+  async function livePidOf(server: string): Promise<number> {
+    await until(`the ${server} runs`, () => identifyProcess(pidOf(server)) !== undefined);
+    return pidOf(server);
+  }
+
+  function untilReplaced(server: string, old: number): Promise<void> {
+    return until(`another ${server} runs`, () => {
+      const now = pidOf(server);
+      return now !== old && identifyProcess(now) !== undefined;
+    });
+  }
+
   interface SandboxRecord {
     name: string;
     shim: number;
@@ -66,21 +79,20 @@ describe('kill -9', { timeout: 600_000 }, () => {
   for (const server of ['router', 'controller', 'apiserver', 'egress']) {
     it(`of the ${server}: calls work again and the sandboxes keep running`, async (t) => {
       const before = sandboxes();
-      const pid = pidOf(server);
+      const pid = await livePidOf(server);
       process.kill(pid, 'SIGKILL');
       t.diagnostic(`calls worked again after ${(await recovery()).toFixed(0)} ms`);
-      await until(`another ${server} runs`, () => {
-        const now = pidOf(server);
-        return now !== pid && identifyProcess(now) !== undefined;
-      });
+      await untilReplaced(server, pid);
       assert.deepEqual(sandboxes(), before);
     });
   }
 
   it('of the controller: a new agent is still made, by the next one', async () => {
-    process.kill(pidOf('controller'), 'SIGKILL');
-    await workspace.must('restart', 'own-server');
+    const pid = await livePidOf('controller');
     const before = sandboxOf('own-server').sandbox;
+    process.kill(pid, 'SIGKILL');
+    await workspace.must('restart', 'own-server');
+    await untilReplaced('controller', pid);
     await until('own-server has another sandbox', () => {
       const now = sandboxes().find((record) => record.name === 'own-server');
       return now !== undefined && now.sandbox !== 0 && now.sandbox !== before;
@@ -121,9 +133,9 @@ describe('kill -9', { timeout: 600_000 }, () => {
       }
     })();
     for (let kill = 0; kill < 2; kill++) {
-      const pid = pidOf('router');
+      const pid = await livePidOf('router');
       process.kill(pid, 'SIGKILL');
-      await until('another router runs', () => pidOf('router') !== pid);
+      await untilReplaced('router', pid);
       await recovery();
     }
     stop = true;
@@ -132,14 +144,17 @@ describe('kill -9', { timeout: 600_000 }, () => {
     assert.ok(answered > 0);
   });
 
-  it('of the watchdog: its processes end, `up` begins again and finds the same sandboxes', async () => {
+  it('of the watchdog: its processes end, `up` begins again and finds the same sandboxes', async (t) => {
     const servers = ['router', 'controller', 'apiserver', 'egress'].map(pidOf);
     const before = sandboxOf('hello');
     const { pid } = JSON.parse(await workspace.must('status', '-o', 'json')) as { pid: number };
     process.kill(pid, 'SIGKILL');
+    const begun = performance.now();
     await until('its processes ended', () => servers.every((one) => identifyProcess(one) === undefined));
+    t.diagnostic(`they ended after ${(performance.now() - begun).toFixed(0)} ms`);
     assert.equal((await workspace.ploinky('status')).code, 3);
     url = await workspace.up();
+    t.diagnostic(`up again after ${(performance.now() - begun).toFixed(0)} ms`);
     assert.ok(await callGreet());
     assert.deepEqual(sandboxOf('hello'), before);
   });

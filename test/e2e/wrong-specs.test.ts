@@ -12,7 +12,7 @@ for (const wrong of wrongObjects.filter(({ onlyParsing }) => !onlyParsing)) {
   if (!groups.has(group)) groups.set(group, wrong);
 }
 
-describe('A wrong spec is refused with the name of its field', { timeout: 300_000 }, () => {
+describe('A wrong spec is refused with the name of its field', { timeout: 900_000 }, () => {
   let workspace: TestWorkspace;
   before(async () => {
     workspace = await createWorkspace({ examples: [] });
@@ -38,7 +38,8 @@ describe('A wrong spec is refused with the name of its field', { timeout: 300_00
       const kubectl = await runProgram('sh', ['-c', 'command -v kubectl']);
       if (kubectl.code !== 0) return t.skip('kubectl is not installed');
       const { kubeconfig } = workspace.paths;
-      const args = ['--kubeconfig', kubeconfig, 'apply', '--server-side', '-f', await fileWith(wrong)];
+      const common = ['--kubeconfig', kubeconfig, '--request-timeout', '10s'];
+      const args = [...common, 'apply', '--server-side', '-f', await fileWith(wrong)];
       const { code, stderr } = await runProgram('kubectl', args);
       assert.notEqual(code, 0);
       assert.ok(stderr.includes(refusedPath(wrong)), `${refusedPath(wrong)} is not named in: ${stderr}`);
