@@ -45,6 +45,8 @@ const codes = {
   Invalid: 422,
   TooManyRequests: 429,
   InternalError: 500,
+  /** 500 without a reason: what the API server says where it did not foresee a client's mistake. */
+  Unknown: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
 } as const;
@@ -71,7 +73,7 @@ export class ApiError extends CodedError {
       metadata: {},
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === 'Unknown' ? {} : { reason: this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.httpStatus,
     };

@@ -66,14 +66,15 @@ export function duplicateValue(field: string, value: unknown): FieldError {
 export function invalid(kind: NamedKind, name: string, errors: readonly FieldError[]): ApiError {
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const texts = errors.map((error) => `${error.field === '' ? '<nil>' : error.field}: ${error.message}`);
-  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const distinct = [...new Set(texts)];
+  const list = distinct.length === 1 ? distinct[0] : `[${distinct.join(', ')}]`;
   const causes: StatusCause[] = errors.map(({ reason, message, field }) => ({
     reason,
     message,
     field: field === '' ? '<nil>' : field,
   }));
   return new ApiError('Invalid', `${qualified} "${name}" is invalid: ${list}`, {
-    name,
+    ...(name === '' ? {} : { name }),
     ...(kind.group === '' ? {} : { group: kind.group }),
     kind: kind.kind,
     causes,

@@ -50,7 +50,7 @@ export function trackUpdate(
   writer: Writer,
 ): ManagedFieldsEntry[] {
   const managers = baseManagers(live, next, writer);
-  const before = withoutManagers(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} });
+  const before = withoutManagers(live ?? blank(kind, next));
   const changes = compare(kind.schema, before, withoutManagers(next));
   const taken = changes.modified.union(changes.added);
   for (const [identity, manager] of managers)
@@ -61,6 +61,11 @@ export function trackUpdate(
   const set = own === undefined ? mine.set : mine.set.union(own.set.difference(changes.removed));
   managers.set(identityOf(mine), { ...mine, set: set.difference(unowned) });
   return encodeManagers(managers);
+}
+
+/** What an object is before anyone says anything. */
+function blank(kind: Kind, { apiVersion, kind: name }: ApiObject): ApiObject {
+  return { apiVersion, kind: name, metadata: {}, ...kind.strategy.blank };
 }
 
 function baseManagers(live: ApiObject | undefined, next: ApiObject, writer: Writer): Managers {
@@ -85,7 +90,7 @@ export function applyConfiguration(
   force: boolean,
 ): ApiObject {
   const said = relevantPart(kind, config, writer.subresource);
-  const stored = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
+  const stored = live ?? blank(kind, config);
   const managers = decodeManagers(stored.metadata.managedFields ?? []) ?? new Map<string, Manager>();
   const before = withoutManagers(stored);
   const mine = newManager(kind, writer, 'Apply', fieldsOf(kind.schema, said).difference(unowned));

@@ -70,15 +70,11 @@ export class FieldSet {
     return this.difference(other).isEmpty && other.difference(this).isEmpty;
   }
 
-  /** Every member path, parents before children. */
+  /** Every member path: at each level the members, then what is below. */
   *paths(prefix: readonly string[] = []): Generator<string[]> {
-    const elements = [...new Set([...this.members, ...this.children.keys()])].sort();
-    for (const element of elements) {
-      const path = [...prefix, element];
-      if (this.members.has(element)) yield path;
-      const child = this.children.get(element);
-      if (child !== undefined) yield* child.paths(path);
-    }
+    for (const member of [...this.members].sort()) yield [...prefix, member];
+    for (const [element, child] of [...this.children].sort(([left], [right]) => (left < right ? -1 : 1)))
+      yield* child.paths([...prefix, element]);
   }
 
   #keep(element: string, child: FieldSet): void {

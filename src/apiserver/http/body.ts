@@ -1,9 +1,15 @@
 import { messageOf } from '#kit/errors.ts';
 import { ApiError, badRequest } from '../api-error.ts';
+import { unsupportedMediaType } from '../verbs/decode.ts';
 import type { Exchange } from './exchange.ts';
+import { protobufType, readProtobuf } from './protobuf.ts';
 
 /** Reads the body as UTF-8 text. Throws 413 as soon as it is over `limit` bytes. */
 export async function readBody(exchange: Exchange, limit: number): Promise<string> {
+  return (await readBytes(exchange, limit)).toString('utf8');
+}
+
+async function readBytes(exchange: Exchange, limit: number): Promise<Buffer> {
   if (Number(exchange.header('content-length') || 0) > limit) throw tooLarge(limit);
   const encoding = exchange.header('content-encoding');
   if (encoding !== '' && encoding !== 'identity')
@@ -18,7 +24,19 @@ export async function readBody(exchange: Exchange, limit: number): Promise<strin
     if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Reads a body that is an object or options: JSON, or Kubernetes' protobuf for built-in kinds.
+ * Undefined when it is empty. Throws 415 for another media type.
+ */
+export async function readObjectBody(exchange: Exchange, limit: number): Promise<unknown> {
+  const type = exchange.contentType;
+  if (type === protobufType) return readProtobuf(await readBytes(exchange, limit));
+  if (type !== '' && type !== 'application/json')
+    throw unsupportedMediaType(['application/json', protobufType]);
+  return parseJson(await readBody(exchange, limit));
 }
 
 /** Parses JSON. Throws 400 that says where it breaks. An empty text is undefined. */

@@ -7,7 +7,7 @@ import { tableJson } from '../table/table.ts';
 import { type ListOptions, listJson, listMeta, listObjects } from '../verbs/list.ts';
 import { partialJson } from '../verbs/partial.ts';
 import type { Target } from '../verbs/target.ts';
-import { jsonOut, viewOut } from '../verbs/view.ts';
+import { itemJson, viewOut } from '../verbs/view.ts';
 import { negotiate, type Wanted } from './accept.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -15,7 +15,8 @@ import type { Exchange } from './exchange.ts';
 export function serveList(engine: Engine, exchange: Exchange, target: Target): void {
   const wanted = wantedOf(exchange);
   const page = listObjects(engine, target, readListOptions(exchange, target));
-  const meta = listMeta(page);
+  const meta = listMeta(target.kind, page);
+  if (meta['continue'] === '' && wanted.type !== 'json') delete meta['continue'];
   if (wanted.type === 'table') {
     const objects = page.entries.map((entry) => entry.object);
     exchange.json(
@@ -38,7 +39,7 @@ export function serveList(engine: Engine, exchange: Exchange, target: Target): v
       listJson(
         target.kind,
         meta,
-        page.entries.map((entry) => jsonOut(target.kind, entry)),
+        page.entries.map((entry) => itemJson(target.kind, entry)),
       ),
     );
   }

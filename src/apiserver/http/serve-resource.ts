@@ -4,14 +4,14 @@ import { tableJson } from '../table/table.ts';
 import { createObject } from '../verbs/create.ts';
 import { unsupportedMediaType } from '../verbs/decode.ts';
 import { deleteCollection, deleteObject, readDeleteOptions } from '../verbs/delete.ts';
-import { listJson, selects } from '../verbs/list.ts';
+import { listJson, listMeta, selects } from '../verbs/list.ts';
 import { partialJson } from '../verbs/partial.ts';
 import { patchObject } from '../verbs/patch.ts';
 import { supportedPatchTypes } from '../verbs/patch-types.ts';
 import { keyOf, type NamedTarget, type Target } from '../verbs/target.ts';
 import { updateObject } from '../verbs/update.ts';
 import { jsonOut, viewOut } from '../verbs/view.ts';
-import { parseJson, readBody } from './body.ts';
+import { parseJson, readBody, readObjectBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { includeObject, readListOptions, serveList, wantedOf } from './serve-list.ts';
 import { serveScale } from './serve-scale.ts';
@@ -29,7 +29,7 @@ export async function serveResource(engine: Engine, exchange: Exchange, target: 
       return serveGet(engine, exchange, named);
     case 'PUT': {
       const options = readWriteOptions(exchange);
-      const body = await readJsonBody(engine, exchange);
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
       const { object, created } = await updateObject(engine, named, body, options);
       return exchange.json(created ? 201 : 200, object);
     }
@@ -37,7 +37,7 @@ export async function serveResource(engine: Engine, exchange: Exchange, target: 
       return await servePatch(engine, exchange, named);
     case 'DELETE': {
       if (named.subresource !== undefined) throw methodNotAllowed();
-      const body = parseJson(await readBody(exchange, engine.limits.bodyBytes));
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
       return exchange.json(200, await deleteObject(engine, named, readDeleteOptions(body, exchange.query)));
     }
     default:
@@ -53,14 +53,14 @@ async function serveCollection(engine: Engine, exchange: Exchange, target: Targe
       return serveWatchOrError(engine, exchange, target);
     case 'POST': {
       const options = readWriteOptions(exchange);
-      const body = await readJsonBody(engine, exchange);
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
       return exchange.json(201, await createObject(engine, target, body, options));
     }
     case 'DELETE': {
       const { kind } = target;
       if (kind.kind === 'Namespace' || (kind.namespaced && target.namespace === undefined))
         throw methodNotAllowed();
-      const body = parseJson(await readBody(exchange, engine.limits.bodyBytes));
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
       const options = readListOptions(exchange, target);
       const deleteOptions = readDeleteOptions(body, exchange.query);
       const deleted = await deleteCollection(
@@ -70,7 +70,19 @@ async function serveCollection(engine: Engine, exchange: Exchange, target: Targe
         deleteOptions,
       );
       const items = deleted.map((object) => JSON.stringify(object));
-      return exchange.json(200, listJson(kind, { resourceVersion: String(engine.store.version) }, items));
+      return exchange.json(
+        200,
+        listJson(
+          kind,
+          listMeta(kind, {
+            entries: [],
+            version: engine.store.version,
+            continueToken: undefined,
+            remaining: undefined,
+          }),
+          items,
+        ),
+      );
     }
     default:
       throw methodNotAllowed();
@@ -104,15 +116,8 @@ function serveGet(engine: Engine, exchange: Exchange, target: NamedTarget): void
 async function servePatch(engine: Engine, exchange: Exchange, target: NamedTarget): Promise<void> {
   const options = readWriteOptions(exchange);
   const types = supportedPatchTypes(target.kind);
-  if (!types.includes(exchange.contentType)) throw unsupportedMediaType(exchange.contentType, types);
+  if (!types.includes(exchange.contentType)) throw unsupportedMediaType(types);
   const body = parseJson(await readBody(exchange, engine.limits.bodyBytes));
   const { object, created } = await patchObject(engine, target, exchange.contentType, body, options);
   exchange.json(created ? 201 : 200, object);
-}
-
-/** The body of a POST or PUT. Throws 415 for anything but JSON. */
-export async function readJsonBody(engine: Engine, exchange: Exchange): Promise<unknown> {
-  const type = exchange.contentType;
-  if (type !== '' && type !== 'application/json') throw unsupportedMediaType(type, ['application/json']);
-  return parseJson(await readBody(exchange, engine.limits.bodyBytes));
 }

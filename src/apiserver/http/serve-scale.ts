@@ -21,7 +21,7 @@ export async function serveScale(engine: Engine, exchange: Exchange, target: Nam
   const types: string[] = patch
     ? [patchTypes.json, patchTypes.merge, patchTypes.strategic]
     : ['application/json', ''];
-  if (!types.includes(exchange.contentType)) throw unsupportedMediaType(exchange.contentType, types);
+  if (!types.includes(exchange.contentType)) throw unsupportedMediaType(types);
   const options = readWriteOptions(exchange);
   const body = parseJson(await readBody(exchange, engine.limits.bodyBytes));
   exchange.json(

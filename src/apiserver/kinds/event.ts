@@ -59,6 +59,7 @@ const strategy: Strategy = {
   generation: false,
   strategicMerge: true,
   validateName: subdomainProblems,
+  blank: { involvedObject: {}, source: {} },
   prepare: prepareEvent,
   validate: validateEvent,
   table: eventTable(),
@@ -121,7 +122,7 @@ export const newEventKind: Kind = {
   }),
   strategy,
   view: {
-    toView: (object) => rename(object, 'events.k8s.io/v1', toNew),
+    toView: (object) => withoutEmpty(rename(object, 'events.k8s.io/v1', toNew)),
     fromView: (object) => rename(object, 'v1', toOld),
   },
 };
@@ -144,6 +145,12 @@ function rename(object: ApiObject, apiVersion: string, names: Readonly<Record<st
   for (const [key, value] of Object.entries(object))
     if (!['apiVersion', 'kind', 'metadata'].includes(key)) renamed[names[key] ?? key] = cloneJson(value);
   return renamed;
+}
+
+function withoutEmpty(object: ApiObject): ApiObject {
+  for (const field of ['reportingController', 'reportingInstance'])
+    if (object[field] === '') delete object[field];
+  return object;
 }
 
 /** The API server writes these members even when they are empty. */

@@ -46,7 +46,11 @@ export interface Strategy {
   readonly strategicMerge: boolean;
   /** A name that cannot be used, as messages of field.Invalid on metadata.name. */
   readonly validateName: (name: string) => string[];
-  /** Normalises an object that is about to be stored (after defaulting). May change it in place. */
+  /** Defaults and conversions beyond the schema's, in place, before owners of fields are noted. */
+  readonly normalize?: (object: ApiObject) => void;
+  /** Members that an object of a built-in type has even when nobody says them: nobody owns them. */
+  readonly blank?: Readonly<Record<string, unknown>>;
+  /** What the server itself writes, in place, after owners are noted. */
   readonly prepare?: (object: ApiObject, old: ApiObject | undefined) => void;
   /** Rules beyond the schema. */
   readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];

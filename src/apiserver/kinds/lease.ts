@@ -52,9 +52,10 @@ export const leaseKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
-    prepare: (object) => {
+    normalize: (object) => {
       object['spec'] ??= {};
     },
+    blank: { spec: {} },
     validate: validateLease,
     table: {
       columns: [

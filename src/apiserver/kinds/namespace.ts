@@ -59,6 +59,7 @@ export const namespaceKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: labelProblems,
+    normalize: labelNamespace,
     prepare: prepareNamespace,
     table: {
       columns: [
@@ -85,8 +86,11 @@ export function phaseOf(namespace: ApiObject): string {
   return isObject(status) ? String(status['phase'] ?? '') : '';
 }
 
-function prepareNamespace(object: ApiObject, old: ApiObject | undefined): void {
+function labelNamespace(object: ApiObject): void {
   object.metadata.labels = { ...object.metadata.labels, [nameLabel]: object.metadata.name ?? '' };
+}
+
+function prepareNamespace(object: ApiObject, old: ApiObject | undefined): void {
   if (old === undefined) {
     object['spec'] = { finalizers: ['kubernetes'] };
     object['status'] = { phase: 'Active' };

@@ -47,7 +47,7 @@ export const secretKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
-    prepare: prepareSecret,
+    normalize: prepareSecret,
     validate: validateSecret,
     table: {
       columns: [

@@ -98,11 +98,12 @@ function test(actual: unknown, expected: unknown, path: string): void {
 }
 
 function missing(path: string): ApiError {
-  return unprocessable(`doc is missing path: ${path}: missing value`);
+  return unprocessable(`doc is missing path: ${path}`);
 }
 
-function unprocessable(message: string): ApiError {
-  return new ApiError('Invalid', `the server rejected our request due to an error in our request`, {
-    causes: [{ message }],
-  });
+/** The API server does not say which operation failed; the reason is kept as the cause for the log. */
+function unprocessable(cause: string): ApiError {
+  const error = new ApiError('Invalid', 'the server rejected our request due to an error in our request', {});
+  error.cause = cause;
+  return error;
 }

@@ -141,7 +141,7 @@ interface Both {
 function visit(walk: Walk, schema: Schema, value: Both, old: Both, at: string): void {
   if (!walk.deep.has(schema) || value.raw === undefined || value.raw === null) return;
   for (const rule of walk.table.get(schema) ?? []) {
-    const error = run(rule, schema, value, old, at);
+    const error = run(rule, value, old, at);
     if (error !== undefined) walk.errors.push(error);
   }
   if (Array.isArray(value.raw)) visitItems(walk, schema, value, old, at);
@@ -180,7 +180,7 @@ function visitMembers(walk: Walk, schema: Schema, value: Both, old: Both, at: st
   }
 }
 
-function run(rule: CompiledRule, schema: Schema, value: Both, old: Both, at: string): FieldError | undefined {
+function run(rule: CompiledRule, value: Both, old: Both, at: string): FieldError | undefined {
   if (rule.transition && old.raw === undefined) return undefined;
   // What has not changed is not judged again: a tightened rule must not lock existing objects.
   if (!rule.transition && old.raw !== undefined && equalJson(old.raw, value.raw)) return undefined;
@@ -189,9 +189,9 @@ function run(rule: CompiledRule, schema: Schema, value: Both, old: Both, at: str
     if (rule.program(variables) === true) return undefined;
   } catch (error) {
     const detail = `rule evaluation error: ${firstLine(messageOf(error))} evaluating rule: ${rule.message ?? rule.rule}`;
-    return failed(rule, schema, value, at, detail);
+    return failed(rule, value, at, detail);
   }
-  return failed(rule, schema, value, at, messageFor(rule, variables));
+  return failed(rule, value, at, messageFor(rule, variables));
 }
 
 function messageFor(rule: CompiledRule, variables: Record<string, unknown>): string {
@@ -204,7 +204,8 @@ function messageFor(rule: CompiledRule, variables: Record<string, unknown>): str
   return rule.message ?? `failed rule: ${rule.rule}`;
 }
 
-function failed(rule: CompiledRule, schema: Schema, value: Both, at: string, detail: string): FieldError {
+/** Objects and lists are not shown, other values are. */
+function failed(rule: CompiledRule, value: Both, at: string, detail: string): FieldError {
   const field = rule.fieldPath === undefined ? at : (at + rule.fieldPath).replace(/^\./, '');
   switch (rule.reason) {
     case 'FieldValueForbidden':
@@ -212,13 +213,10 @@ function failed(rule: CompiledRule, schema: Schema, value: Both, at: string, det
     case 'FieldValueRequired':
       return { reason: 'FieldValueRequired', field, message: `Required value: ${detail}` };
     default:
-      return invalidValue(field, shown(schema, value.raw), detail);
+      return typeof value.raw === 'object'
+        ? { reason: 'FieldValueInvalid', field, message: `Invalid value: ${detail}` }
+        : invalidValue(field, value.raw, detail);
   }
-}
-
-/** Objects and lists are named by their type; other values are shown. */
-function shown(schema: Schema, value: unknown): unknown {
-  return typeof value === 'object' ? (schema.type ?? 'object') : value;
 }
 
 function firstLine(text: string): string {

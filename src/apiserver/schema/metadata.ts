@@ -79,12 +79,12 @@ function validateAnnotations(annotations: Record<string, string>): FieldError[] 
 
 function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
   const errors: FieldError[] = [];
-  owners.forEach((owner, index) => {
-    const at = `metadata.ownerReferences[${index}]`;
+  const at = 'metadata.ownerReferences';
+  for (const owner of owners) {
     if (!owner.apiVersion) errors.push(invalidValue(`${at}.apiVersion`, '', 'version must not be empty'));
     for (const field of ['kind', 'name', 'uid'] as const)
       if (!owner[field]) errors.push(invalidValue(`${at}.${field}`, '', 'must not be empty'));
-  });
+  }
   const controllers = owners.filter((owner) => owner.controller === true);
   if (controllers.length > 1) {
     const [first, second] = controllers;

@@ -65,18 +65,17 @@ function checkEnum(schema: Schema, value: unknown, at: string, errors: FieldErro
   errors.push(notSupported(at, value, schema.enum));
 }
 
+/** Length and pattern: the first that fails. The format on its own. */
 function checkString(schema: Schema, value: string, at: string, errors: FieldError[]): void {
   const length = [...value].length;
   if (schema.maxLength !== undefined && length > schema.maxLength) errors.push(tooLong(at, schema.maxLength));
-  if (schema.minLength !== undefined && length < schema.minLength)
+  else if (schema.minLength !== undefined && length < schema.minLength)
     errors.push(invalidValue(at, value, `${at} in body should be at least ${schema.minLength} chars long`));
-  if (schema.pattern !== undefined && !regexOf(schema.pattern).test(value))
+  else if (schema.pattern !== undefined && !regexOf(schema.pattern).test(value))
     errors.push(invalidValue(at, value, `${at} in body should match '${schema.pattern}'`));
   const problem = schema.format === undefined ? undefined : formatProblem(schema.format, value);
   if (problem !== undefined)
-    errors.push(
-      invalidValue(at, value, `${at} in body must be of type ${problem}: ${JSON.stringify(value)}`),
-    );
+    errors.push(invalidType(at, value, `${at} in body must be of type ${problem}: ${JSON.stringify(value)}`));
 }
 
 const regexes = new Map<string, RegExp>();

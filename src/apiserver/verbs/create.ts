@@ -36,11 +36,12 @@ export function insert(
   prepareMetadata(engine, target, object);
   const stored = viewIn(kind, object);
   if (kind.status && kind.custom) delete stored['status'];
-  kind.strategy.prepare?.(stored, undefined);
+  kind.strategy.normalize?.(stored);
   checkNamespace(transaction, target, stored);
   stored.metadata.managedFields =
     applied ?? trackUpdate(kind, undefined, stored, writerOf(engine, target, options));
   if (stored.metadata.managedFields.length === 0) delete stored.metadata.managedFields;
+  kind.strategy.prepare?.(stored, undefined);
   validateObject(kind, stored, undefined);
   const key = keyOf(target, stored.metadata.name ?? '');
   if (transaction.get(kind.storage, key) !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '');
@@ -59,7 +60,8 @@ export function writerOf(engine: Engine, target: Target, options: WriteOptions) 
 
 function prepareMetadata(engine: Engine, target: Target, object: ApiObject): void {
   const meta = object.metadata;
-  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (meta.resourceVersion)
+    throw new ApiError('Unknown', 'resourceVersion should not be set on objects to be created');
   checkPlace(target, object);
   if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, maxPrefix) + suffix(engine);
   if (target.kind.namespaced) meta.namespace = target.namespace ?? '';

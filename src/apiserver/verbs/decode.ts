@@ -1,6 +1,6 @@
 import { isObject } from '#kit/json.ts';
 import { ApiError, badRequest } from '../api-error.ts';
-import { type FieldError, invalid } from '../field-error.ts';
+import { type FieldError, invalid, invalidValue } from '../field-error.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { applyDefaults } from '../schema/defaults.ts';
@@ -8,6 +8,7 @@ import { validateMetadata } from '../schema/metadata.ts';
 import { objectMetaSchema } from '../schema/object-meta.ts';
 import { prune } from '../schema/prune.ts';
 import { validateValue } from '../schema/validate.ts';
+import { readPath } from '../table/json-path.ts';
 import type { WriteOptions } from './target.ts';
 
 /**
@@ -39,6 +40,7 @@ function checkType(kind: Kind, body: Record<string, unknown>): void {
   const expected = apiVersionOf(kind);
   if (typeof body['kind'] !== 'string' || body['kind'] === '')
     throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(body).slice(0, 200)}'`);
+  if (body['kind'] !== kind.kind && kind.custom) throw wrongKind(kind, body, String(body['kind']));
   if (body['kind'] !== kind.kind)
     throw badRequest(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: the kind in the data (${body['kind']}) does not match the expected kind (${kind.kind})`,
@@ -49,13 +51,18 @@ function checkType(kind: Kind, body: Record<string, unknown>): void {
     );
 }
 
+function wrongKind(kind: Kind, body: Record<string, unknown>, actual: string): ApiError {
+  const name = isObject(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
+  return invalid({ ...kind, kind: actual }, name, [invalidValue('kind', actual, `must be ${kind.kind}`)]);
+}
+
 function reportUnknown(
   kind: Kind,
   unknown: readonly string[],
   options: Pick<WriteOptions, 'fieldValidation' | 'warn'>,
 ): void {
   if (unknown.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+  const texts = unknown.toSorted().map((path) => `unknown field ${JSON.stringify(path)}`);
   if (options.fieldValidation === 'Warn') {
     for (const text of texts) options.warn(text);
     return;
@@ -101,17 +108,24 @@ export function validateObject(
   more: FieldError[] = [],
 ): void {
   const errors = [...more, ...validateMetadata(kind, object)];
-  const schemaErrors = kind.custom ? validateValue(kind.schema, object, '', old) : [];
-  errors.push(...schemaErrors);
-  if (kind.rules !== undefined) errors.push(...kind.rules.check(object, old, schemaErrors));
+  if (kind.custom) errors.push(...validateValue(kind.schema, object, '', old));
+  errors.push(...validateReplicas(kind, object));
+  if (kind.rules !== undefined) errors.push(...kind.rules.check(object, old, errors));
   errors.push(...(kind.strategy.validate?.(object, old) ?? []));
   if (errors.length > 0) throw invalid(kind, object.metadata.name ?? '', errors);
 }
 
+function validateReplicas(kind: Kind, object: ApiObject): FieldError[] {
+  const path = kind.scale?.specReplicasPath;
+  const replicas = path === undefined ? undefined : readPath(object, path)[0];
+  if (path === undefined || typeof replicas !== 'number' || replicas >= 0) return [];
+  return [invalidValue(path, replicas, 'should be a non-negative integer')];
+}
+
 /** 415 for a patch type that the kind does not take. */
-export function unsupportedMediaType(type: string, supported: readonly string[]): ApiError {
+export function unsupportedMediaType(supported: readonly string[]): ApiError {
   return new ApiError(
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}${type === '' ? '' : ''}`,
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
   );
 }

@@ -73,17 +73,18 @@ export function deleteObject(
 
 function checkPreconditions(kind: Kind, current: Entry, options: DeleteOptions): void {
   const { name = '', uid } = current.object.metadata;
+  const named = { ...kind, plural: kind.kind };
   if (options.uid !== undefined && options.uid !== uid)
     throw conflict(
-      kind,
+      named,
       name,
-      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`,
+      `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
     );
   if (options.resourceVersion !== undefined && options.resourceVersion !== String(current.version))
     throw conflict(
-      kind,
+      named,
       name,
-      `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${current.version}`,
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${current.version}). The object might have been modified`,
     );
 }
 

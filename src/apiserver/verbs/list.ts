@@ -166,10 +166,10 @@ function writePosition(position: Position): string {
 }
 
 /** The metadata of a list answer. */
-export function listMeta(page: Page): Record<string, unknown> {
+export function listMeta(kind: Kind, page: Page): Record<string, unknown> {
   return {
     resourceVersion: String(page.version),
-    ...(page.continueToken === undefined ? {} : { continue: page.continueToken }),
+    ...(page.continueToken === undefined && !kind.custom ? {} : { continue: page.continueToken ?? '' }),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
 }

@@ -1,7 +1,9 @@
 import { isObject } from '#kit/json.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
+import { checkDeclared } from '../apply/declared.ts';
 import { applyConfiguration, trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
+import { invalid } from '../field-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type ApiObject, cloneJson } from '../object.ts';
 import { jsonPatch } from '../patch/json-patch.ts';
@@ -29,15 +31,28 @@ export function patchObject(
     const current = transaction.get(kind.storage, keyOf(target, target.name));
     if (current === undefined) throw notFound(kind, target.name);
     const patched = patchedCopy(kind, type, viewOut(kind, current.object), patch);
-    const object = decodeObject(kind, patched, options);
+    const object = decodePatched(kind, patched, options);
     checkPlace(target, object);
     const next = viewIn(kind, object);
     next.metadata.resourceVersion ??= String(current.version);
-    checkVersion(kind, next, current);
+    checkVersion(kind, next, current, false);
     const managed = (candidate: ApiObject) =>
       trackUpdate(kind, current.object, candidate, writerOf(engine, target, options));
     return { object: replace(transaction, target, current, next, managed, options.dryRun), created: false };
   });
+}
+
+/** Unknown fields of a patched object are the patch's fault, which is 422, not 400. */
+function decodePatched(kind: Kind, patched: unknown, options: WriteOptions): ApiObject {
+  try {
+    return decodeObject(kind, patched, options);
+  } catch (error) {
+    const strict = error instanceof ApiError ? /strict decoding error: .*/.exec(error.message) : null;
+    if (strict === null) throw error;
+    throw invalid({ group: '', plural: '', kind: '' }, '', [
+      { reason: 'FieldValueInvalid', field: 'patch', message: `Invalid value: ${strict[0]}` },
+    ]);
+  }
 }
 
 function patchedCopy(kind: Kind, type: string, object: ApiObject, patch: unknown): unknown {
@@ -76,6 +91,7 @@ function applyObject(
 
 /** Unlike other bodies, a configuration is not defaulted: what it does not say, it does not own. */
 function decodeConfiguration(target: NamedTarget, configuration: unknown, options: WriteOptions): ApiObject {
+  checkDeclared(target.kind, configuration);
   const config = decodeObject(target.kind, configuration, options, { defaults: false });
   if ((config.metadata.managedFields ?? []).length > 0)
     throw badRequest('metadata.managedFields must be nil');

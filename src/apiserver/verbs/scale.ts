@@ -2,7 +2,6 @@ import { isObject } from '#kit/json.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
-import { invalid, invalidValue } from '../field-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type ApiObject, cloneJson, type Metadata } from '../object.ts';
 import { jsonPatch } from '../patch/json-patch.ts';
@@ -47,7 +46,7 @@ export function writeScale(
     const next = cloneJson(current.object);
     if (type === undefined || scale.metadata.resourceVersion)
       checkVersion({ ...kind, strategy: { ...kind.strategy, unconditionalUpdate: true } }, scale, current);
-    setNumber(next, kind.scale?.specReplicasPath ?? '', replicasOf(target, scale));
+    setNumber(next, kind.scale?.specReplicasPath ?? '', replicasOf(scale));
     const managed = (candidate: ApiObject) =>
       trackUpdate(kind, current.object, candidate, writerOf(engine, target, options));
     return scaleOf(kind, replace(transaction, target, current, next, managed, options.dryRun));
@@ -61,15 +60,11 @@ function wantedScale(scale: ApiObject, type: string | undefined, body: unknown):
   return wanted as ApiObject;
 }
 
-function replicasOf(target: NamedTarget, scale: ApiObject): number {
+function replicasOf(scale: ApiObject): number {
   const spec = scale['spec'];
   const replicas = isObject(spec) ? (spec['replicas'] ?? 0) : 0;
   if (typeof replicas !== 'number' || !Number.isInteger(replicas))
     throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
-  if (replicas < 0)
-    throw invalid({ group: 'autoscaling', plural: 'scales', kind: 'Scale' }, target.name, [
-      invalidValue('spec.replicas', replicas, 'should be a non-negative integer'),
-    ]);
   return replicas;
 }
 

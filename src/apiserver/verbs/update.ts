@@ -43,11 +43,11 @@ export function updateObject(
   });
 }
 
-/** Optimistic concurrency: a stale resourceVersion or a foreign uid is a conflict. */
-export function checkVersion(kind: Kind, next: ApiObject, current: Entry): void {
+/** Optimistic concurrency: a stale resourceVersion is a conflict; a foreign uid too, where `identity` says so. */
+export function checkVersion(kind: Kind, next: ApiObject, current: Entry, identity = true): void {
   const name = current.object.metadata.name ?? '';
   const { uid, resourceVersion } = next.metadata;
-  if (uid && uid !== current.object.metadata.uid)
+  if (identity && uid && uid !== current.object.metadata.uid)
     throw conflict(
       kind,
       name,
@@ -55,7 +55,7 @@ export function checkVersion(kind: Kind, next: ApiObject, current: Entry): void 
     );
   if (!resourceVersion) {
     if (kind.strategy.unconditionalUpdate) return;
-    throw invalid(kind, name, [
+    throw invalid({ ...kind, kind: kind.plural }, name, [
       invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
     ]);
   }
@@ -79,9 +79,10 @@ export function replace(
   const old = current.object;
   const candidate = restrict(target, old, next);
   keepSystemFields(candidate, old);
-  kind.strategy.prepare?.(candidate, old);
+  kind.strategy.normalize?.(candidate);
   candidate.metadata.managedFields = managed(candidate);
   if (candidate.metadata.managedFields.length === 0) delete candidate.metadata.managedFields;
+  kind.strategy.prepare?.(candidate, old);
   if (kind.strategy.generation && changesDesired(kind, old, candidate))
     candidate.metadata.generation = (old.metadata.generation ?? 0) + 1;
   validateObject(kind, candidate, old, validateMetadataUpdate(candidate.metadata, old.metadata));
