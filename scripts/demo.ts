@@ -85,9 +85,11 @@ async function show(workspace: string): Promise<void> {
   await run(workspace, ['tools']);
   heading('Call a tool of each');
   await callTools(workspace);
-  heading('What else the router serves');
-  const status = JSON.parse(await run(workspace, ['status', '-o', 'json'])) as { url: string };
-  await lookAround(status.url);
+  heading('How they are, and what else the router serves');
+  const status = await run(workspace, ['status']);
+  const [url] = /http:\/\/\S+/.exec(status) ?? [];
+  if (url === undefined) throw new Error('the status names no URL');
+  await lookAround(url);
 }
 
 const begun = performance.now();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { findTraces } from '#test/fixtures/workspace/traces.ts';
+import { findFamily, findTraces, survivors } from '#test/fixtures/workspace/traces.ts';
 import { createWorkspace, runProgram, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
 import { peers } from './clients.ts';
 
@@ -120,9 +120,11 @@ describe('The example agents', { timeout: 600_000 }, () => {
   });
 
   it('leave nothing after `down`: no process, mount, socket or control group', async () => {
+    const family = findFamily(workspace.paths);
     const before = findTraces(workspace.paths);
-    assert.ok(before.processes.length > 5 && before.sockets.length > 3, JSON.stringify(before));
+    assert.ok(family.length > 15 && before.sockets.length > 10, JSON.stringify({ family, before }));
     await workspace.must('down');
+    assert.deepEqual(survivors(family), []);
     assert.deepEqual(findTraces(workspace.paths), { processes: [], mounts: [], sockets: [], cgroups: [] });
     assert.equal((await workspace.ploinky('status')).code, 3);
   });

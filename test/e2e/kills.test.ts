@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { identifyProcess } from '#kit/process.ts';
-import { descendants, findTraces } from '#test/fixtures/workspace/traces.ts';
+import {
+  descendants,
+  findFamily,
+  findTraces,
+  readRecords,
+  survivors,
+} from '#test/fixtures/workspace/traces.ts';
 import { createWorkspace, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
 
 // Every process of a workspace is killed by SIGKILL while calls run. What was running may fail; what comes next
@@ -40,23 +46,17 @@ describe('kill -9', { timeout: 600_000 }, () => {
     });
   }
 
-  interface SandboxRecord {
+  interface Sandbox {
     name: string;
     shim: number;
     sandbox: number;
   }
-  function sandboxes(): SandboxRecord[] {
-    const files = readdirSync(workspace.paths.workloads, { recursive: true, encoding: 'utf8' });
-    return files
-      .filter((file) => file.endsWith('record.json'))
-      .map((file) => JSON.parse(readFileSync(join(workspace.paths.workloads, file), 'utf8')))
-      .map((record) => ({
-        name: record.workload.name,
-        shim: record.shim.pid,
-        sandbox: record.sandbox?.pid ?? 0,
-      }));
+  function sandboxes(): Sandbox[] {
+    return readRecords(workspace.paths).map(({ workload, shim, sandbox }) => {
+      return { name: workload.name, shim: shim.pid, sandbox: sandbox?.pid ?? 0 };
+    });
   }
-  function sandboxOf(name: string): SandboxRecord {
+  function sandboxOf(name: string): Sandbox {
     const found = sandboxes().find((record) => record.name === name);
     assert.ok(found, `no record of ${name}`);
     return found;
@@ -162,9 +162,10 @@ describe('kill -9', { timeout: 600_000 }, () => {
   it('of the watchdog, and then `down`: nothing is left', async () => {
     const { pid } = JSON.parse(await workspace.must('status', '-o', 'json')) as { pid: number };
     process.kill(pid, 'SIGKILL');
+    const family = findFamily(workspace.paths);
     await until('it is gone', () => identifyProcess(pid) === undefined);
     await workspace.must('down');
-    await until('its processes ended', () => findTraces(workspace.paths).processes.length === 0);
+    await until('its processes ended', () => survivors(family).length === 0);
     assert.deepEqual(findTraces(workspace.paths), { processes: [], mounts: [], sockets: [], cgroups: [] });
   });
 });
