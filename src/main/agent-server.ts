@@ -1,28 +1,29 @@
 import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { parseAgentConfig } from '#agent-server/config/agent-config.ts';
 import { AgentServerError } from '#agent-server/errors.ts';
 import { type Invocation, parseArguments } from '#agent-server/process/arguments.ts';
-import { execCommand } from '#agent-server/process/exec.ts';
 import { createLineLog } from '#agent-server/process/line-log.ts';
-import { startAgentServer } from '#agent-server/server.ts';
-import { runSpawner } from '#agent-server/spawner/spawner.ts';
+import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
 import { messageOf } from '#kit/errors.ts';
 import { systemRandom } from '#kit/random.ts';
 
+/*
+ * Each mode loads only what it needs: the spawner stays small, so that its forks stay fast.
+ */
 const log = createLineLog((line) => process.stderr.write(line), systemClock.now);
 
 async function main(): Promise<void> {
   const invocation = parseArguments(process.argv.slice(2));
-  if (invocation.mode === 'spawner') serveSpawner(invocation.generation);
+  if (invocation.mode === 'spawner') await serveSpawner(invocation.generation);
   else if (invocation.mode === 'exec') await exec(invocation);
   else await serve(invocation);
 }
 
 /** The helper process: descriptor 3 leads to the agent-server. */
-function serveSpawner(generation: string): void {
+async function serveSpawner(generation: string): Promise<void> {
+  const { runSpawner } = await import('#agent-server/spawner/spawner.ts');
   closeInheritedDescriptors([3]);
   // The agent-server decides when to end; a Ctrl-C meant for it must not take the tools away first.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -30,7 +31,8 @@ function serveSpawner(generation: string): void {
 }
 
 async function exec({ configFd, command }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {
-  const config = parseAgentConfig(readConfig({ configFd }));
+  const { execCommand } = await import('#agent-server/process/exec.ts');
+  const config = await readConfig({ configFd });
   const onSignal = (listener: (signal: NodeJS.Signals) => void) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, listener);
   };
@@ -38,7 +40,8 @@ async function exec({ configFd, command }: Extract<Invocation, { mode: 'exec' }>
 }
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
-  const config = parseAgentConfig(readConfig(invocation));
+  const { startAgentServer } = await import('#agent-server/server.ts');
+  const config = await readConfig(invocation);
   const server = await startAgentServer({
     config,
     listen: invocation.listen,
@@ -58,17 +61,17 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   process.on('SIGINT', stop);
 }
 
-function readConfig({
-  configFd,
-  configFile,
-}: {
-  configFd?: number | undefined;
-  configFile?: string | undefined;
-}): string {
-  if (configFd === undefined) return readFileSync(configFile ?? '', 'utf8');
-  const text = readFileSync(configFd, 'utf8');
-  closeSync(configFd);
-  return text;
+async function readConfig({ configFd, configFile }: ConfigPlace): Promise<AgentServerConfig> {
+  const { parseAgentConfig } = await import('#agent-server/config/agent-config.ts');
+  const text = readFileSync(configFd ?? configFile ?? '', 'utf8');
+  // 0 to 2 stay taken: what is opened next must not become anybody's standard stream.
+  if (configFd !== undefined && configFd > 2) closeSync(configFd);
+  return parseAgentConfig(text);
+}
+
+interface ConfigPlace {
+  readonly configFd?: number | undefined;
+  readonly configFile?: string | undefined;
 }
 
 main().catch((error: unknown) => {

@@ -1,3 +1,9 @@
+import { en } from 'zod/locales';
+import { config } from 'zod/mini';
+
+// zod/mini has no words of its own.
+config(en());
+
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
