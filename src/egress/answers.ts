@@ -10,7 +10,7 @@ export function refuseTunnel(client: Duplex, refusal: EgressRefusal): void {
   }
   const body = `${refusal.message}\n`;
   const head = [
-    `HTTP/1.1 ${refusal.status} ${refusal.code}`,
+    `HTTP/1.1 ${refusal.status} ${refusal.phrase}`,
     'content-type: text/plain; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -25,7 +25,7 @@ export function refuseRequest(response: ServerResponse, refusal: EgressRefusal):
     response.destroy();
     return;
   }
-  response.writeHead(refusal.status, {
+  response.writeHead(refusal.status, refusal.phrase, {
     'content-type': 'text/plain; charset=utf-8',
     connection: 'close',
     ...challengeOf(refusal),

@@ -22,6 +22,7 @@ export function requireRule(caller: Caller, target: Target): void {
     'NotAllowed',
     `${describe(caller)} may not reach ${shown}:${target.port}. To allow it, add to spec.network.${fieldOf(caller)} of the Agent:\n` +
       `  - {${entry}, ports: [${target.port}]}`,
+    { phrase: `Not allowed: add ${shown} port ${target.port} to spec.network.${fieldOf(caller)}` },
   );
 }
 

@@ -19,7 +19,7 @@ export async function dial(
   const [first] = failures;
   if (first?.error instanceof EgressRefusal) throw first.error;
   const tried = failures.map(({ address, error }) => `${address}: ${messageOf(error)}`).join('; ');
-  throw new EgressRefusal('Unreachable', `could not connect (${tried})`, first?.error);
+  throw new EgressRefusal('Unreachable', `could not connect (${tried})`, { cause: first?.error });
 }
 
 function connectTo(address: string, port: number, timeoutMs: number): Promise<Socket> {

@@ -24,10 +24,17 @@ export type EgressCode = keyof typeof egressRefusals;
 
 export class EgressRefusal extends CodedError {
   readonly status: number;
+  /** The answer's reason phrase: for many programs the only part of a proxy's refusal that people get to see. */
+  readonly phrase: string;
 
-  constructor(code: EgressCode, message: string, cause?: unknown) {
-    super(code, message, cause === undefined ? {} : { cause });
+  constructor(
+    code: EgressCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly phrase?: string } = {},
+  ) {
+    super(code, message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'EgressRefusal';
     this.status = egressRefusals[code];
+    this.phrase = options.phrase ?? code;
   }
 }

@@ -109,8 +109,9 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
   });
 
   it('refuses a host that no rule names, says which rule to add and resolves nothing', async () => {
-    const { status, body } = await open('other.test:443');
+    const { status, body, head } = await open('other.test:443');
     assert.equal(status, 403);
+    assert.match(head, /^HTTP\/1\.1 403 Not allowed: add other\.test port 443 to spec\.network\.egress$/m);
     assert.match(body, /spec\.network\.egress/);
     assert.match(body, /host: other\.test, ports: \[443\]/);
     assert.deepEqual(dialled, []);

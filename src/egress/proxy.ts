@@ -230,7 +230,7 @@ class AllowListProxy implements EgressProxy {
         this.#options.log.warn('egress without a credential', { method: request.method });
       return error;
     }
-    return new EgressRefusal('Unreachable', `the connection failed: ${messageOf(error)}`, error);
+    return new EgressRefusal('Unreachable', `the connection failed: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -239,7 +239,9 @@ async function resolveTarget(
   resolve: EgressProxyOptions['resolve'],
 ): Promise<readonly string[]> {
   const addresses = await resolve(target.host).catch((error: unknown) => {
-    throw new EgressRefusal('NameNotFound', `cannot resolve ${target.host}: ${messageOf(error)}`, error);
+    throw new EgressRefusal('NameNotFound', `cannot resolve ${target.host}: ${messageOf(error)}`, {
+      cause: error,
+    });
   });
   if (addresses.length > 0) return addresses;
   throw new EgressRefusal('NameNotFound', `cannot resolve ${target.host}: it has no address`);

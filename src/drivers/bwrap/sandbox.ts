@@ -39,7 +39,7 @@ export function createBwrapSandbox(options: BwrapOptions): Sandbox {
 
 /** The names of the Ploinky contract. */
 function viewOf(folders: RunFolders): AgentView {
-  const deps = folders.deps === undefined ? [] : ['/deps/node_modules/.bin', '/deps/bin'];
+  const deps = folders.deps === undefined ? [] : ['/deps/node_modules/.bin', '/deps/python/bin', '/deps/bin'];
   const system = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   return {
     code: '/code',

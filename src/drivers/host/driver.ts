@@ -1,8 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { appendFile, mkdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Availability, Driver, LogOptions } from '../driver.ts';
 import { reasonOfCode } from '../errors.ts';
-import type { Observed, Workload, WorkloadId } from '../workload.ts';
+import type { InstallStep, Observed, Workload, WorkloadId } from '../workload.ts';
 import { findNoted, findRecords, noteWorkload } from './adopt.ts';
 import { Installs } from './installs.ts';
 import { launchAgent } from './launch-run.ts';
@@ -175,9 +176,7 @@ class HostDriver implements Driver {
     const { workload } = attempt;
     const { signal } = attempt.cancel;
     await this.#prepare(slot, workload);
-    if (workload.install !== undefined) {
-      await unlessAborted(this.#installs.ensure(workload, workload.install), signal);
-    }
+    if (workload.install !== undefined) await this.#install(workload, workload.install, signal);
     if (signal.aborted) return;
     if (attempt.phase === 'Installing') {
       attempt.phase = 'Starting';
@@ -187,6 +186,17 @@ class HostDriver implements Driver {
     slot.run = this.#newRun(slot, record);
     await slot.run.follow();
     if (signal.aborted) slot.run.stop(this.#graceMs);
+  }
+
+  async #install(workload: Workload, step: InstallStep, signal: AbortSignal): Promise<void> {
+    if (await this.#installs.isReady(step.digest)) return;
+    try {
+      await unlessAborted(this.#installs.ensure(workload, step), signal);
+    } finally {
+      const path = this.#options.places.log(workload.id);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await appendFile(path, `install step:\n${await this.#installs.log(step)}\n`, { mode: 0o600 });
+    }
   }
 
   async #prepare(slot: Slot, { id }: Workload): Promise<void> {

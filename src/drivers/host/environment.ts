@@ -35,7 +35,10 @@ export function standardEnvironment(workload: Workload, view: AgentView): Record
     LANG: 'C.UTF-8',
     PATH: view.path,
     PORT: String(view.port),
+    ...(view.deps === undefined ? {} : { PYTHONPATH: pythonFolder(view.deps) }),
     ...proxyEnvironment(view),
+    // Makes Node's fetch use the proxy; only where it can lead somewhere, for it slows the start of every tool.
+    ...(view.sockets === undefined || workload.egress.length === 0 ? {} : { NODE_USE_ENV_PROXY: '1' }),
   };
 }
 
@@ -112,12 +115,18 @@ export function installEnvironment(
     npm_config_fund: 'false',
     npm_config_audit: 'false',
     npm_config_yes: 'true',
+    // `pip install x` fills the folder that the agent's Python looks into.
+    PIP_TARGET: pythonFolder(deps),
     PIP_CACHE_DIR: '/cache/pip',
     PIP_DISABLE_PIP_VERSION_CHECK: '1',
     XDG_CACHE_HOME: '/cache',
     ...(caBundle === undefined ? {} : certificateEnvironment(caBundle)),
     ...step.env,
   };
+}
+
+function pythonFolder(deps: string): string {
+  return `${deps}/python`;
 }
 
 /** Only for install steps: NODE_EXTRA_CA_CERTS costs every Node process 35 ms. */

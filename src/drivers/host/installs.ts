@@ -20,6 +20,8 @@ export class Installs {
   readonly #options: HostDriverOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #runs = new Map<string, Run>();
+  /** Digests whose run is being ended because nobody waited for it. */
+  readonly #abandoned = new Set<string>();
 
   constructor(options: HostDriverOptions) {
     this.#options = options;
@@ -31,29 +33,40 @@ export class Installs {
    */
   ensure(workload: Workload, step: InstallStep): Promise<void> {
     const running = this.#running.get(step.digest);
-    if (running !== undefined) return running;
-    const started = this.#install(workload, step).finally(() => this.#running.delete(step.digest));
-    this.#running.set(step.digest, started);
-    return started;
+    if (running === undefined) return this.#hold(step.digest, this.#install(workload, step));
+    if (!this.#abandoned.has(step.digest)) return running;
+    return running.then(
+      () => undefined,
+      () => this.ensure(workload, step),
+    );
   }
 
-  async isReady(step: InstallStep): Promise<boolean> {
-    const stamp = join(depsPlaces(this.#options.places, step.digest).ready, stampName);
+  /** What the step said, for the log of an agent that waited for it. */
+  log(step: InstallStep): Promise<string> {
+    return tailOf(depsPlaces(this.#options.places, step.digest).log, 2_000);
+  }
+
+  async isReady(digest: string): Promise<boolean> {
+    const stamp = join(depsPlaces(this.#options.places, digest).ready, stampName);
     return stat(stamp).then(
       () => true,
       () => false,
     );
   }
 
-  /** An install that a controller before this one started: it goes on, and the next `ensure` waits for it. */
+  /** An install that a controller before this one started: it goes on, and whoever asks next waits for it. */
   async adopt(record: WorkloadRecord, recordPath: string): Promise<void> {
+    const digest = record.specHash;
     const run = this.#follow(record, recordPath);
-    this.#runs.set(record.specHash, run);
+    this.#runs.set(digest, run);
     await run.follow();
+    this.#hold(digest, this.#finish(digest, run)).catch(() => undefined);
   }
 
   /** Ends the install when nobody waits for it any more. */
   abandon(digest: string): void {
+    if (!this.#running.has(digest)) return;
+    this.#abandoned.add(digest);
     this.#runs.get(digest)?.stop(0);
   }
 
@@ -61,16 +74,18 @@ export class Installs {
     for (const run of this.#runs.values()) run.detach();
   }
 
+  #hold(digest: string, install: Promise<void>): Promise<void> {
+    const held = install.finally(() => {
+      this.#running.delete(digest);
+      this.#abandoned.delete(digest);
+    });
+    this.#running.set(digest, held);
+    return held;
+  }
+
   async #install(workload: Workload, step: InstallStep): Promise<void> {
-    if (await this.isReady(step)) return;
-    const run = this.#runs.get(step.digest) ?? (await this.#start(workload, step));
-    try {
-      await untilOver(run);
-      await this.#conclude(step, run.record);
-    } finally {
-      this.#runs.delete(step.digest);
-      await this.#clean(step);
-    }
+    if (await this.isReady(step.digest)) return;
+    await this.#finish(step.digest, await this.#start(workload, step));
   }
 
   async #start(workload: Workload, step: InstallStep): Promise<Run> {
@@ -84,6 +99,7 @@ export class Installs {
     const run = this.#follow(record, at.record);
     this.#runs.set(step.digest, run);
     await run.follow();
+    if (this.#abandoned.has(step.digest)) run.stop(0);
     return run;
   }
 
@@ -91,34 +107,45 @@ export class Installs {
     return new Run(record, recordPath, this.#options.clock, notifyWaiters);
   }
 
-  async #conclude(step: InstallStep, record: WorkloadRecord): Promise<void> {
-    const deps = depsPlaces(this.#options.places, step.digest);
+  /** Waits for the end of a run, publishes what it left or says why it cannot, and clears after it. */
+  async #finish(digest: string, run: Run): Promise<void> {
+    try {
+      await untilOver(run);
+      await this.#publish(digest, run.record);
+    } finally {
+      this.#runs.delete(digest);
+      await this.#clean(digest);
+    }
+  }
+
+  async #publish(digest: string, record: WorkloadRecord): Promise<void> {
+    const deps = depsPlaces(this.#options.places, digest);
     const { exit } = record;
     if (exit?.code !== 0 || exit.cause !== undefined) {
-      throw new CodedError('InstallFailed', await this.#explain(step, record));
+      throw new CodedError('InstallFailed', await this.#explain(digest, record));
     }
     // Made by a user of its own, read by agents that are others.
     if (this.#options.sandbox.userOf('install') !== undefined) await openTree(deps.tree);
-    const stamp = { version: 1, digest: step.digest, finishedAt: new Date(exit.at).toISOString() };
+    const stamp = { version: 1, digest, finishedAt: new Date(exit.at).toISOString() };
     await rm(join(deps.tree, stampName), { recursive: true, force: true });
     await writeFile(join(deps.tree, stampName), `${JSON.stringify(stamp)}\n`, { flag: 'wx', mode: 0o644 });
     await rm(deps.ready, { recursive: true, force: true });
     await rename(deps.tree, deps.ready);
   }
 
-  async #explain(step: InstallStep, { exit }: WorkloadRecord): Promise<string> {
+  async #explain(digest: string, { exit }: WorkloadRecord): Promise<string> {
     const how =
       exit?.cause === 'timeout'
-        ? `took longer than ${step.timeoutSeconds} s`
+        ? 'took longer than its time limit'
         : `ended with ${exit?.signal ?? `exit code ${exit?.code}`}`;
-    const log = await tailOf(depsPlaces(this.#options.places, step.digest).log, 20);
-    return `the install step ${how}: ${step.command.join(' ')}\n${log}`.trim();
+    const log = await tailOf(depsPlaces(this.#options.places, digest).log, 20);
+    return `the install step ${how}\n${log}`.trim();
   }
 
-  async #clean(step: InstallStep): Promise<void> {
+  async #clean(digest: string): Promise<void> {
     const { places } = this.#options;
-    const at = runPlaces(places, installKey(step.digest));
-    for (const folder of [depsPlaces(places, step.digest).partial, at.folder, at.files]) {
+    const at = runPlaces(places, installKey(digest));
+    for (const folder of [depsPlaces(places, digest).partial, at.folder, at.files]) {
       await rm(folder, { recursive: true, force: true });
     }
   }

@@ -33,7 +33,13 @@ export interface RunPlaces {
 /** The places of one driver: two drivers of a workspace never see each other's runs. */
 export function placesOfDriver(places: HostPlaces, name: string): HostPlaces {
   const folder = name.slice(0, 1);
-  return { ...places, workloads: join(places.workloads, folder), files: join(places.files, folder) };
+  return {
+    ...places,
+    workloads: join(places.workloads, folder),
+    files: join(places.files, folder),
+    // What is installed knows its own path, which differs.
+    deps: join(places.deps, name),
+  };
 }
 
 /** 12 hex digits that name a workload on this host; another Agent object, another key. */

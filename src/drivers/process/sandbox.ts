@@ -31,7 +31,9 @@ export function createProcessSandbox(options: ProcessOptions): Sandbox {
 
 /** Everything is where it is on the host. */
 function viewOf(folders: RunFolders, options: ProcessOptions): AgentView {
-  const deps = folders.deps === undefined ? [] : [`${folders.deps}/node_modules/.bin`, `${folders.deps}/bin`];
+  const deps = ['node_modules/.bin', 'python/bin', 'bin']
+    .filter(() => folders.deps !== undefined)
+    .map((name) => `${folders.deps}/${name}`);
   const system = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   return {
     code: folders.code ?? folders.files,
