@@ -14,6 +14,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client-options.ts';
+import { nameKinds, writePath, writeQuery } from './client-requests.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isNotFound } from './errors.ts';
 import {
@@ -27,7 +28,7 @@ import {
 } from './http.ts';
 import type { ObjectKey } from './key.ts';
 import { type Metrics, noMetrics } from './metrics.ts';
-import { apiVersionOf, collectionPath, objectPath, type QueryValue, withQuery } from './resource-path.ts';
+import { apiVersionOf, collectionPath, objectPath, withQuery } from './resource-path.ts';
 import { sameStatus } from './same-status.ts';
 import { openWatch } from './watch-stream.ts';
 
@@ -273,33 +274,4 @@ class HttpClient implements Client {
       deadline.clear();
     }
   }
-}
-
-function writePath(
-  resource: Resource,
-  object: KubeObject,
-  options: WriteOptions & { readonly force?: boolean },
-  subresource?: string,
-): string {
-  const { namespace, name } = object.metadata;
-  return withQuery(objectPath(resource, namespace, name, subresource), writeQuery(options));
-}
-
-function writeQuery(options: WriteOptions & { readonly force?: boolean }): Record<string, QueryValue> {
-  return {
-    fieldManager: options.fieldManager,
-    fieldValidation: options.fieldValidation,
-    dryRun: options.dryRun ? 'All' : undefined,
-    force: options.force ? true : undefined,
-  };
-}
-
-/** The API leaves apiVersion and kind out of the items of core lists. Changes the items in place. */
-function nameKinds<T extends KubeObject>(resource: Resource, items: T[]): T[] {
-  const apiVersion = apiVersionOf(resource);
-  for (const item of items) {
-    item.apiVersion = apiVersion;
-    item.kind = resource.kind;
-  }
-  return items;
 }
