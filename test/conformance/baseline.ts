@@ -1,0 +1,34 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RequirementSet } from './suite.ts';
+
+// What is known to fail, committed beside this file. It must be true in both directions: a check that fails
+// and is not in it is a regression, one that is in it and passes has been mended and has to be taken out.
+
+const path = join(import.meta.dirname, 'expected-failures.json');
+
+/** How the fixture was reached: alone, or as an agent behind the router. */
+export type Way = 'direct' | 'router';
+export type Baseline = Record<Way, Record<RequirementSet, readonly string[]>>;
+
+export async function readBaseline(): Promise<Baseline> {
+  return JSON.parse(await readFile(path, 'utf8')) as Baseline;
+}
+
+export async function writeBaseline(baseline: Baseline): Promise<void> {
+  await writeFile(path, `${JSON.stringify(baseline, undefined, 2)}\n`);
+}
+
+export interface Differences {
+  /** Fail, and should not. */
+  readonly broken: readonly string[];
+  /** Pass, and were expected to fail. */
+  readonly mended: readonly string[];
+}
+
+export function compare(expected: readonly string[], failures: readonly string[]): Differences {
+  return {
+    broken: failures.filter((failure) => !expected.includes(failure)),
+    mended: expected.filter((failure) => !failures.includes(failure)),
+  };
+}

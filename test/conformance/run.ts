@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+import { compare, readBaseline, type Way, writeBaseline } from './baseline.ts';
+import { type Row, renderMissing, renderTable } from './report.ts';
+import { scoreOf } from './score.ts';
+import { missingSuite, type RequirementSet, requirementSets, runSuite } from './suite.ts';
+import { startTarget } from './targets.ts';
+
+// Measures MCP conformance and prints scores and what is missing:
+//   node test/conformance/run.ts [direct|router] [--requirements 2025-11-25|2026-07-28] [--write]
+// --write makes what fails now the baseline. Exits with 1 when results and baseline differ.
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { requirements: { type: 'string' }, write: { type: 'boolean', default: false } },
+});
+if (missingSuite !== undefined) fail(missingSuite);
+const ways = (['direct', 'router'] as const).filter(
+  (way) => positionals.length === 0 || positionals.includes(way),
+);
+const sets = requirementSets.filter(
+  (set) => values.requirements === undefined || values.requirements === set,
+);
+if (ways.length === 0 || sets.length === 0) fail('Nothing to do: see the head of this file');
+
+const rows: Row[] = [];
+let differs = false;
+const baseline = await readBaseline();
+for (const way of ways) await measure(way, sets);
+process.stdout.write(`\n${renderTable(rows)}\n`);
+if (values.write) await writeBaseline(baseline);
+else if (differs) process.exitCode = 1;
+
+async function measure(way: Way, wanted: readonly RequirementSet[]): Promise<void> {
+  const target = await startTarget[way]();
+  try {
+    for (const requirements of wanted) {
+      const scenarios = await runSuite(target.url, requirements);
+      const score = scoreOf(scenarios);
+      rows.push({ way, requirements, score });
+      process.stdout.write(
+        `\n${way}, ${requirements}, missing:\n${renderMissing(scenarios) || '  nothing'}\n`,
+      );
+      const { broken, mended } = compare(baseline[way][requirements], score.failures);
+      for (const check of broken) process.stdout.write(`  not in the baseline: ${check}\n`);
+      for (const check of mended)
+        process.stdout.write(`  passes now, take it out of the baseline: ${check}\n`);
+      differs ||= broken.length + mended.length > 0;
+      baseline[way][requirements] = score.failures;
+    }
+  } finally {
+    await target.stop();
+  }
+}
+
+function fail(text: string): never {
+  process.stderr.write(`${text}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
+
+// Runs @modelcontextprotocol/conformance of test/peers and reads what it wrote.
+
+const home = join(checkout, 'test/peers/node_modules/@modelcontextprotocol/conformance');
+
+/** Why the suite cannot run here; undefined: it can. */
+export const missingSuite: string | undefined = existsSync(home)
+  ? undefined
+  : 'the conformance suite is not installed (npm ci in test/peers)';
+
+/** Sets of requirements, by the revision of MCP that they are of. */
+export const requirementSets = ['2025-11-25', '2026-07-28'] as const;
+export type RequirementSet = (typeof requirementSets)[number];
+
+export interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly errorMessage?: string;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** Counts towards the score; the others are extensions, pending or newer than the revision. */
+  readonly scored: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Measures the MCP server at `url`. Throws when the suite itself did not run to its end. */
+export async function runSuite(url: string, requirements: RequirementSet): Promise<Scenario[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  try {
+    const program = join(home, 'dist/index.js');
+    const args = ['server', '--url', url, '--requirements', requirements, '-o', folder, '--timeout', '15000'];
+    const { stdout, stderr } = await runProgram(process.execPath, [program, ...args]);
+    if (!stdout.includes('=== SUMMARY ===')) throw new Error(`The suite broke off:\n${stdout}${stderr}`);
+    const scored = await readScored(requirements);
+    const names = /^=== Running scenario: (\S+) ===$/gm;
+    const scenarios = [...stdout.matchAll(names)].map(([, name = '']) => name);
+    return await Promise.all(
+      scenarios.map(async (name) => ({
+        name,
+        scored: scored.has(name),
+        checks: await readChecks(folder, name),
+      })),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readScored(requirements: RequirementSet): Promise<ReadonlySet<string>> {
+  const text = await readFile(join(home, 'requirements', `${requirements}.yaml`), 'utf8');
+  return new Set((parse(text) as { server: string[] }).server);
+}
+
+/** The suite writes into `server-<scenario>-<time>`. */
+async function readChecks(folder: string, scenario: string): Promise<Check[]> {
+  const prefix = `server-${scenario}-`;
+  const entries = await readdir(folder);
+  const own = entries.find((entry) => entry.startsWith(prefix) && /^\d{4}-/.test(entry.slice(prefix.length)));
+  if (own === undefined) throw new Error(`The suite wrote nothing about ${scenario}`);
+  return JSON.parse(await readFile(join(folder, own, 'checks.json'), 'utf8')) as Check[];
+}
