@@ -1,0 +1,38 @@
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Scope } from './scope.ts';
+
+export interface Lag {
+  /** Milliseconds that the event loop was late. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly count: number;
+}
+
+/** What a process says of itself; see programs/probe.mjs. */
+export interface Probe {
+  readonly nodeFlags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  heap(): Promise<{ readonly heapUsed: number; readonly rss: number }>;
+  /** Since the last time it was asked. */
+  lag(): Promise<Lag>;
+}
+
+let serial = 0;
+
+export function createProbe(scope: Scope, options: { readonly ballastMiB?: number } = {}): Probe {
+  const socket = join(scope.folder, `probe${++serial}.sock`);
+  const ask = async (word: string) => {
+    const connection = createConnection(socket);
+    connection.write(word);
+    return JSON.parse(await text(connection));
+  };
+  return {
+    nodeFlags: ['--expose-gc', '--import', join(import.meta.dirname, '../programs/probe.mjs')],
+    env: { PROBE_SOCKET: socket, PROBE_BALLAST_MIB: String(options.ballastMiB ?? 0) },
+    heap: () => ask('heap'),
+    lag: () => ask('lag'),
+  };
+}
