@@ -43,6 +43,8 @@ test('the stateless era passes through, statuses too', limits, async (t) => {
   const unknown = await stateless(router, 'no/such', {}, { path });
   assert.equal(unknown.status, 404);
   assert.equal(unknown.json.error.code, -32601);
+  const mismatch = await stateless(router, 'tools/list', {}, { path, id: 7, headers: { 'mcp-method': 'x' } });
+  assert.deepEqual([mismatch.status, mismatch.json.id, mismatch.json.error.code], [400, 7, -32020]);
 });
 
 test('what is no JSON-RPC is refused as Ploinky does', limits, async (t) => {

@@ -78,6 +78,7 @@ for (const [what, { body, options = {}, status, code }] of Object.entries(refusa
     const router = await startTestRouter(t, [{ name: 'demo' }]);
     const reply = await post(router, body, options);
     assert.equal(reply.status, status, reply.text);
+    assert.equal(reply.json.id, 1, 'the answer names the request');
     assert.equal(reply.json.error.code, code);
   });
 }
