@@ -8,6 +8,8 @@ import type { InvocationClaims } from '#wire/claims.ts';
 import { type AgentState, paramsOf, send } from './fake-state.ts';
 
 const info = { name: 'fake-agent', version: '1' };
+const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
+const question = { message: 'really?', requestedSchema: { type: 'object', properties: {} } };
 
 /** POST, GET and DELETE of /mcp at the fake agent. */
 export function answerMcp(
@@ -71,12 +73,12 @@ function resultFor(
   const { tools = toolDefaults, resources = [], templates = [], prompts = [] } = state.options;
   switch (method) {
     case 'initialize':
-      return { protocolVersion: claims.mcp?.revision, capabilities: { tools: {} }, serverInfo: info };
+      return { protocolVersion: claims.mcp?.revision, capabilities, serverInfo: info };
     case 'ping':
     case 'logging/setLevel':
       return {};
     case 'server/discover':
-      return { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      return { supportedVersions: ['2026-07-28'], capabilities };
     case 'tools/list':
       return pageOf(tools, params['cursor']);
     case 'resources/list':
@@ -160,10 +162,10 @@ function streamCall(state: AgentState, response: ServerResponse, { id, params }:
           jsonrpc: '2.0',
           id: 7,
           method: 'elicitation/create',
-          params: { message: 'really?' },
+          params: question,
         }),
       );
-      waitForAnswer(state, () => response.end(encodeMessage(done)));
+      waitForAnswer(state, response, () => response.end(encodeMessage(done)));
       return;
     case 'break':
       response.write(
@@ -176,7 +178,8 @@ function streamCall(state: AgentState, response: ServerResponse, { id, params }:
   }
 }
 
-function waitForAnswer(state: AgentState, then: () => void): void {
+function waitForAnswer(state: AgentState, response: ServerResponse, then: () => void): void {
+  response.once('close', () => clearInterval(timer));
   const timer = setInterval(() => {
     if (!state.seen.some(({ body }) => body.includes('"id":7') && body.includes('"result"'))) return;
     clearInterval(timer);

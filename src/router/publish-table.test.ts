@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#kit/log.ts';
+import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
+import { publishTable } from './publish-table.ts';
+import type { TableSource } from './sources.ts';
+
+function createStage() {
+  const callbacks = new Set<() => void>();
+  const stage = {
+    digest: 'd1',
+    synced: true,
+    fail: false,
+    written: [] as (string | undefined)[],
+    deleted: 0,
+    clock: createFakeClock(),
+    change(digest: string) {
+      stage.digest = digest;
+      for (const callback of callbacks) callback();
+    },
+  };
+  const tables = {
+    current: () => ({ digest: stage.digest }),
+    get synced() {
+      return stage.synced;
+    },
+    subscribe(callback: () => void) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
+  } as unknown as TableSource;
+  const client = {
+    async apply(_resource: unknown, lease: { metadata: { annotations?: Record<string, string> } }) {
+      if (stage.fail) throw new Error('the API is away');
+      stage.written.push(lease.metadata.annotations?.['ploinky.dev/routing-table']);
+      return lease;
+    },
+    async delete() {
+      stage.deleted += 1;
+    },
+  } as unknown as Parameters<typeof publishTable>[0]['client'];
+  const publisher = publishTable({
+    client,
+    tables,
+    namespace: 'default',
+    name: 'r',
+    clock: stage.clock,
+    log: silentLog,
+  });
+  return { stage, publisher };
+}
+
+test('a table is published at once, at each change and as a sign of life', async () => {
+  const { stage, publisher } = createStage();
+  await settle();
+  stage.change('d2');
+  await settle();
+  assert.deepEqual(stage.written, ['d1', 'd2']);
+  await stage.clock.advance(15_000);
+  assert.deepEqual(stage.written, ['d1', 'd2', 'd2']);
+  await publisher.stop();
+  assert.equal(stage.deleted, 1);
+});
+
+test('a table that is not complete yet is not published', async () => {
+  const { stage, publisher } = createStage();
+  stage.synced = false;
+  stage.written.length = 0;
+  await settle();
+  const before = stage.written.length;
+  await stage.clock.advance(1_000);
+  assert.equal(stage.written.length, before);
+  stage.synced = true;
+  stage.change('d2');
+  await settle();
+  assert.equal(stage.written.at(-1), 'd2');
+  await publisher.stop();
+});
+
+test('a write that fails is tried again with the next sign of life', async () => {
+  const { stage, publisher } = createStage();
+  await settle();
+  stage.fail = true;
+  stage.change('d2');
+  await settle();
+  stage.fail = false;
+  await stage.clock.advance(15_000);
+  assert.equal(stage.written.at(-1), 'd2');
+  await publisher.stop();
+});

@@ -1,0 +1,75 @@
+import type { Lease } from '#api/core-kinds.ts';
+import { routerTableAnnotation } from '#api/labels.ts';
+import { leaseResource } from '#api/resources.ts';
+import type { Clock } from '#kit/clock.ts';
+import type { Log } from '#kit/log.ts';
+import type { Client } from '#kube/client.ts';
+import { formatMicroTime } from '#kube/micro-time.ts';
+import type { TableSource } from './sources.ts';
+
+export interface PublishOptions {
+  readonly client: Pick<Client, 'apply' | 'delete'>;
+  readonly tables: TableSource;
+  readonly namespace: string;
+  /** Name of this router's Lease, the same after a restart: `ploinky-router-<pod or host>`. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long the Lease counts without being renewed; it is renewed three times in that. Default 45 s. */
+  readonly leaseSeconds?: number;
+}
+
+const fieldManager = 'ploinky-router';
+
+/**
+ * Says in this router's Lease which table it serves, at each change and as a sign of life: what the controller
+ * needs for `Programmed`. One write at a time; a change that comes meanwhile is written next. `stop` deletes the Lease.
+ */
+export function publishTable(options: PublishOptions): { stop(): Promise<void> } {
+  const { clock, tables, log, leaseSeconds = 45 } = options;
+  const stopped = new AbortController();
+  let wake = Promise.withResolvers<void>();
+  let published: string | undefined;
+  const unsubscribe = tables.subscribe(() => {
+    if (tables.current().digest !== published) wake.resolve();
+  });
+  const running = (async () => {
+    while (!stopped.signal.aborted) {
+      wake = Promise.withResolvers();
+      const { digest } = tables.current();
+      try {
+        if (tables.synced) await writeLease(options, digest, leaseSeconds);
+        published = tables.synced ? digest : undefined;
+      } catch (error) {
+        log.warn('the routing table cannot be published', { error });
+      }
+      const pause = clock.sleep((leaseSeconds * 1000) / 3, stopped.signal).catch(() => undefined);
+      if (tables.current().digest === published || published === undefined)
+        await Promise.race([pause, wake.promise]);
+    }
+  })();
+  return {
+    async stop() {
+      unsubscribe();
+      stopped.abort();
+      await running;
+      const key = { namespace: options.namespace, name: options.name };
+      await options.client.delete(leaseResource, key, { timeoutMs: 1_000 }).catch(() => undefined);
+    },
+  };
+}
+
+async function writeLease(options: PublishOptions, digest: string, leaseSeconds: number): Promise<void> {
+  const { client, namespace, name, clock } = options;
+  const lease: Lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace, annotations: { [routerTableAnnotation]: digest } },
+    spec: {
+      holderIdentity: name,
+      leaseDurationSeconds: leaseSeconds,
+      renewTime: formatMicroTime(clock.now()),
+    },
+  };
+  await client.apply<Lease>(leaseResource, lease, { fieldManager, force: true, timeoutMs: 5_000 });
+}
