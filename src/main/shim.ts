@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { runShim } from '#drivers/host/shim/run.ts';
 import type { ShimPlan } from '#drivers/host/shim-plan.ts';
 import { systemClock } from '#kit/clock.ts';
@@ -18,5 +19,9 @@ let text = '';
 for await (const chunk of process.stdin) text += String(chunk);
 const plan = JSON.parse(text) as ShimPlan;
 text = '';
-await runShim(plan, systemClock, () => process.stdout.write('ready\n'));
+await runShim(plan, systemClock, () => {
+  process.stdout.write('ready\n');
+  // Node writes it at exit only, and a shim runs for long.
+  flushCompileCache();
+});
 process.exit(0);

@@ -116,7 +116,7 @@ function logPlan(path: string, options: HostDriverOptions): ShimPlan['log'] {
 
 async function start(plan: ShimPlan, options: HostDriverOptions): Promise<WorkloadRecord> {
   await mkdir(dirname(plan.log.path), { recursive: true, mode: 0o700 });
-  await spawnShim(options.shim, plan);
+  await spawnShim(options.shim, plan, join(options.places.state, 'cache', 'node'));
   const record = readRecord(plan.recordPath);
   if (record === undefined) throw new Error(`the shim left no record at ${plan.recordPath}`);
   return record;

@@ -13,14 +13,16 @@ const readyTimeoutMs = 20_000;
 
 /**
  * Starts a shim in a session of its own, gives it the plan through stdin and resolves when its control
- * socket answers. Its stderr (it should have none) goes to the agent's log.
+ * socket answers. Its stderr (it should have none) goes to the agent's log. `compileCache` is a private
+ * folder in which Node keeps what it compiled.
  * Throws `ShimNotStarted` with what it said instead.
  */
-export async function spawnShim(program: ShimProgram, plan: ShimPlan): Promise<void> {
+export async function spawnShim(program: ShimProgram, plan: ShimPlan, compileCache: string): Promise<void> {
   const log = openSync(plan.log.path, 'a', 0o600);
   const shim = spawn(program.node, ['--disable-warning=ExperimentalWarning', program.main, plan.key], {
     cwd: '/',
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    // Without the cache every shim would load the TypeScript stripper: 20 MB and 80 ms each.
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', NODE_COMPILE_CACHE: compileCache },
     detached: true,
     stdio: ['pipe', 'pipe', log],
   });
