@@ -9,6 +9,7 @@ import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 import { nodeTool } from '../test/bench/node-tool.ts';
 import { routerCall } from '../test/bench/router-call.ts';
 import { sandboxStart } from '../test/bench/sandbox-start.ts';
+import { scale } from '../test/bench/scale.ts';
 import { watch } from '../test/bench/watch.ts';
 import { wire } from '../test/bench/wire.ts';
 
@@ -24,6 +25,7 @@ const benches: readonly Bench[] = [
   wire,
   sandboxStart,
   watch,
+  scale,
 ];
 const longestMs = 90_000;
 const { values, positionals } = parseArgs({

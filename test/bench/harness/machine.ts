@@ -22,6 +22,7 @@ function commit(): string {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
       cwd: import.meta.dirname,
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
   } catch {
     return 'unknown';
