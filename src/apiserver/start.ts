@@ -8,6 +8,9 @@ import type { Random } from '#kit/random.ts';
 import { createDocuments } from './discovery/documents.ts';
 import type { Engine } from './engine.ts';
 import { createFaultHook, type Faults } from './faults.ts';
+import { GarbageCollector } from './gc/collector.ts';
+import { expireEvents } from './gc/event-expiry.ts';
+import { emptyDeletedNamespaces } from './gc/namespaces.ts';
 import { bearerAuthorizer } from './http/authorize.ts';
 import { createHandler, type HandlerOptions } from './http/handler.ts';
 import { type Listener, listenTls, listenUnix } from './http/listen.ts';
@@ -69,8 +72,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const faults = options.faults === undefined ? undefined : createFaultHook(options.faults, options.clock);
   const base = { engine, documents, faults };
   const listeners: Listener[] = [];
+  const background: (() => void)[] = [];
   let url: string | undefined;
   try {
+    background.push(...startBackground(engine));
     await createNamespaces(engine, options.namespaces ?? ['default']);
     listeners.push(
       await listenUnix(options.socket, createHandler({ ...base, authorize: undefined }), engine.limits),
@@ -81,6 +86,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       url = `https://127.0.0.1:${listener.port}`;
     }
   } catch (error) {
+    for (const stop of background) stop();
     await Promise.all(listeners.map((listener) => listener.close()));
     engine.hub.close();
     engine.store.close();
@@ -93,11 +99,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       for (const listener of listeners) listener.cutConnections();
     },
     async close() {
+      for (const stop of background) stop();
       engine.hub.close();
       await Promise.all(listeners.map((listener) => listener.close()));
       engine.store.close();
     },
   };
+}
+
+/** What runs beside requests; each function stops one. */
+function startBackground(engine: Engine): (() => void)[] {
+  const collector = new GarbageCollector(engine);
+  return [() => collector.close(), emptyDeletedNamespaces(engine), expireEvents(engine)];
 }
 
 async function serveTls(

@@ -3,7 +3,7 @@ import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import { type ApiObject, cloneJson, type ManagedFieldsEntry } from '../object.ts';
 import { FieldSet, showPath } from './field-set.ts';
 import { decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from './managers.ts';
-import { mergeConfig, removeFields } from './merge.ts';
+import { mergeConfig, removeFields, withNamedFields } from './merge.ts';
 import { compare, fieldsOf } from './walk.ts';
 
 /** Who writes, and when. */
@@ -122,20 +122,26 @@ function relevantPart(kind: Kind, config: ApiObject, subresource: string): ApiOb
   return said;
 }
 
-/** Removes what the manager applied last time, does not name now, and nobody else owns. */
-function prune(kind: Kind, merged: ApiObject, last: FieldSet | undefined, managers: Managers): ApiObject {
+/**
+ * Removes what the manager applied last time, does not name now, and nobody else owns. First all of the last
+ * configuration goes, then what others own comes back, then what only hung below and was never applied.
+ */
+function prune(
+  { schema }: Kind,
+  merged: ApiObject,
+  last: FieldSet | undefined,
+  managers: Managers,
+): ApiObject {
   if (last === undefined || last.isEmpty) return merged;
+  const named = (set: FieldSet) => withNamedFields(schema, set);
+  const without = (set: FieldSet) => (removeFields(schema, merged, set) ?? {}) as ApiObject;
+  const before = named(last);
+  const all = named(fieldsOf(schema, merged));
   let owned = new FieldSet();
   for (const manager of managers.values()) owned = owned.union(manager.set);
-  const gone = new FieldSet();
-  for (const path of last.paths()) if (!owned.has(path) && !hasBelow(owned, path)) gone.insert(path);
-  return removeFields(kind.schema, merged, gone) as ApiObject;
-}
-
-function hasBelow(set: FieldSet, path: readonly string[]): boolean {
-  let node: FieldSet | undefined = set;
-  for (const element of path) node = node?.children.get(element);
-  return node !== undefined && !node.isEmpty;
+  const bare = named(fieldsOf(schema, without(before)));
+  const restored = without(all.difference(bare.union(named(owned))));
+  return without(all.difference(named(fieldsOf(schema, restored))).intersection(before));
 }
 
 /** Who owns what after the change; conflicts are refused or, by force, taken. */

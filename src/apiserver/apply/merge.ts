@@ -1,8 +1,8 @@
 import { isObject } from '#kit/json.ts';
 import { cloneJson, getOwn, setOwn } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { FieldSet } from './field-set.ts';
-import { elementOf, memberOf, shapeOf } from './shape.ts';
+import { FieldSet } from './field-set.ts';
+import { elementOf, isNamed, memberOf, shapeOf } from './shape.ts';
 import { itemsByElement } from './walk.ts';
 
 /** `live` with everything that `config` says laid over it; a copy. */
@@ -79,7 +79,10 @@ function mergeItems(
   return merged;
 }
 
-/** `value` without the fields and items that are members of `set`, nor anything below them; a copy. */
+/**
+ * `value` without the fields and items that are members of `set`, nor anything below them; a copy.
+ * An object or list that loses all it had becomes null, as in structured-merge-diff.
+ */
 export function removeFields(schema: Schema | undefined, value: unknown, set: FieldSet): unknown {
   const shape = shapeOf(schema, value);
   if (shape === 'map') {
@@ -88,9 +91,10 @@ export function removeFields(schema: Schema | undefined, value: unknown, set: Fi
       const element = `f:${key}`;
       if (set.members.has(element)) continue;
       const below = set.children.get(element);
-      setOwn(kept, key, below === undefined ? member : removeFields(memberOf(schema, key), member, below));
+      const rest = below === undefined ? member : removeFields(memberOf(schema, key), member, below);
+      setOwn(kept, key, rest);
     }
-    return kept;
+    return Object.keys(kept).length === 0 ? null : kept;
   }
   if (shape !== 'list') return value;
   const kept: unknown[] = [];
@@ -100,5 +104,18 @@ export function removeFields(schema: Schema | undefined, value: unknown, set: Fi
     const below = set.children.get(element);
     kept.push(below === undefined ? item : removeFields(schema?.items, item, below));
   }
-  return kept;
+  return kept.length === 0 ? null : kept;
+}
+
+/** The set with every named field that has members below it as a member too. */
+export function withNamedFields(schema: Schema | undefined, set: FieldSet): FieldSet {
+  const result = new FieldSet();
+  for (const member of set.members) result.members.add(member);
+  for (const [element, child] of set.children) {
+    const key = element.slice(2);
+    const isField = element.startsWith('f:');
+    if (isField && isNamed(schema, key)) result.members.add(element);
+    result.children.set(element, withNamedFields(isField ? memberOf(schema, key) : schema?.items, child));
+  }
+  return result;
 }

@@ -16,7 +16,6 @@ function collect(schema: Schema | undefined, value: unknown, path: readonly stri
   if (shape === 'leaf') set.insert(path);
   else if (shape === 'list') {
     const items = value as readonly unknown[];
-    if (items.length === 0) set.insert(path);
     for (const item of items) {
       const at = [...path, elementOf(schema, item)];
       collect(schema?.items, item, at, set);

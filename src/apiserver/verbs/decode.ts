@@ -19,7 +19,7 @@ export function decodeObject(
   kind: Kind,
   body: unknown,
   options: Pick<WriteOptions, 'fieldValidation' | 'warn'>,
-  { defaults = true } = {},
+  { defaults = true, dropNulls = true } = {},
 ): ApiObject {
   if (!isObject(body)) throw badRequest(`the body is not a JSON object: it must be a ${kind.kind}`);
   checkType(kind, body);
@@ -30,8 +30,8 @@ export function decodeObject(
   pruned.kind = kind.kind;
   if (!isObject(pruned.metadata)) pruned.metadata = {};
   checkMetadataTypes(kind, pruned);
-  dropNulls(pruned.metadata as Record<string, unknown>);
-  if (defaults) applyDefaults(kind.schema, pruned);
+  removeNulls(pruned.metadata as Record<string, unknown>);
+  if (defaults) applyDefaults(kind.schema, pruned, dropNulls);
   if (!kind.custom) checkCoreTypes(kind, pruned);
   return pruned;
 }
@@ -84,7 +84,7 @@ function withoutNulls(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-function dropNulls(target: Record<string, unknown>): void {
+function removeNulls(target: Record<string, unknown>): void {
   for (const key of Object.keys(target)) if (target[key] === null) delete target[key];
 }
 

@@ -120,7 +120,12 @@ function applyInside(
       );
     const merged = applyConfiguration(kind, undefined, viewIn(kind, config), writer, options.force);
     const fields = merged.metadata.managedFields ?? [];
-    const decoded = decodeObject(kind, viewOut(kind, merged), { ...options, fieldValidation: 'Ignore' });
+    const decoded = decodeObject(
+      kind,
+      viewOut(kind, merged),
+      { ...options, fieldValidation: 'Ignore' },
+      { dropNulls: false },
+    );
     return { object: insert(engine, transaction, target, decoded, options, fields), created: true };
   }
   const stored = viewIn(kind, config);
@@ -134,7 +139,12 @@ function applyInside(
   const fields = merged.metadata.managedFields ?? [];
   const next = viewIn(
     kind,
-    decodeObject(kind, viewOut(kind, cloneJson(merged)), { ...options, fieldValidation: 'Ignore' }),
+    decodeObject(
+      kind,
+      viewOut(kind, cloneJson(merged)),
+      { ...options, fieldValidation: 'Ignore' },
+      { dropNulls: false },
+    ),
   );
   next.metadata.managedFields = fields;
   return {

@@ -1,3 +1,4 @@
+import { isObject } from '#kit/json.ts';
 import { conflict, notFound, staleVersion } from '../api-error.ts';
 import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
@@ -96,7 +97,7 @@ export function replace(
   return viewOut(kind, candidate);
 }
 
-/** /status changes the status alone; the main resource everything but. */
+/** /status changes the status alone, /finalize a namespace's finalizers, the main resource everything but. */
 function restrict(target: NamedTarget, old: ApiObject, next: ApiObject): ApiObject {
   const { kind, subresource } = target;
   if (subresource === 'status') {
@@ -105,7 +106,13 @@ function restrict(target: NamedTarget, old: ApiObject, next: ApiObject): ApiObje
     candidate.metadata.managedFields = next.metadata.managedFields ?? [];
     return candidate;
   }
+  if (subresource === 'finalize') {
+    const candidate = cloneJson(old);
+    assign(candidate, 'spec', next['spec']);
+    return candidate;
+  }
   const candidate = cloneJson(next);
+  if (kind.kind === 'Namespace') assign(candidate, 'spec', cloneJson(old['spec']));
   if (kind.status) assign(candidate, 'status', cloneJson(old['status']));
   return candidate;
 }
@@ -145,5 +152,11 @@ function sameButTimes(old: ApiObject, next: ApiObject): boolean {
 
 /** Asked to be deleted, and nothing left that holds it. */
 export function isFinished(object: ApiObject): boolean {
-  return object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0;
+  const spec = object.kind === 'Namespace' && isObject(object['spec']) ? object['spec'] : {};
+  const held = Array.isArray(spec['finalizers']) && spec['finalizers'].length > 0;
+  return (
+    object.metadata.deletionTimestamp !== undefined &&
+    (object.metadata.finalizers ?? []).length === 0 &&
+    !held
+  );
 }
