@@ -62,5 +62,5 @@ export const defaultLimits: RouterLimits = {
   sessionTtlMs: 24 * 3_600_000,
   eventStreams: 1_000,
   streamKeepAliveMs: 15_000,
-  drainMs: 20_000,
+  drainMs: 10_000,
 };

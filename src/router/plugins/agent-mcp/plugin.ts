@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Target } from '#routing/target.ts';
 import { streamBinding } from '#wire/binding.ts';
@@ -22,11 +22,19 @@ export async function agentMcpPlugin(
   { services }: { services: Services },
 ): Promise<void> {
   limitBodyTime(app, services);
+  const streams = new Set<ServerResponse>();
+  services.onDrain(() => {
+    for (const stream of streams) stream.end();
+  });
   app.post(internalPaths['agent-mcp'], async (request, reply) =>
     answerWith(request, reply, () => answerAgentPost(services, targetOf(request.raw), request, reply)),
   );
   app.get(internalPaths['agent-mcp'], async (request, reply) =>
-    answerWith(request, reply, () => openStream(services, request, reply)),
+    answerWith(request, reply, () => {
+      if (!openStream(services, request, reply)) return;
+      streams.add(reply.raw);
+      reply.raw.once('close', () => streams.delete(reply.raw));
+    }),
   );
   app.delete(internalPaths['agent-mcp'], async (request, reply) =>
     answerWith(request, reply, async () => {
@@ -46,13 +54,13 @@ export async function agentMcpPlugin(
   );
 }
 
-/** The agent's own event stream; it decides what comes and when it ends. */
-function openStream(services: Services, request: FastifyRequest, reply: FastifyReply): void {
+/** The agent's own event stream; it decides what comes and when it ends. False when the request was refused. */
+function openStream(services: Services, request: FastifyRequest, reply: FastifyReply): boolean {
   const target = targetOf(request.raw);
   const wantsEvents = request.headers.accept?.includes('text/event-stream') ?? false;
   if (!wantsEvents || request.headers['mcp-session-id'] === undefined) {
     writeJson(reply.raw, 405, { error: 'event_stream_not_supported' }, { allow: 'POST, DELETE' });
-    return;
+    return false;
   }
   const caller = identifyCaller(request.raw, services);
   const session = requireSession(services, request.headers, target.identity.uid, caller);
@@ -70,6 +78,7 @@ function openStream(services: Services, request: FastifyRequest, reply: FastifyR
     headers: answerHeaders,
     fail: (error) => writeJson(reply.raw, 503, toFailure(null, error), { 'retry-after': '1' }),
   });
+  return true;
 }
 
 function targetOf(request: IncomingMessage): Target {

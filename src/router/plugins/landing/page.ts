@@ -75,6 +75,7 @@ table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto
 th, td { text-align: left; padding: .4rem 1rem .4rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
 th { font-weight: 600; font-size: .85rem; }
 tr > :last-child { width: 100%; }
+tr > :first-child { white-space: nowrap; }
 code { font: .9em ui-monospace, monospace; white-space: nowrap; }
 .ready { color: light-dark(#166534, #86efac); }
 .waiting { color: light-dark(#92400e, #fcd34d); white-space: nowrap; }

@@ -38,6 +38,11 @@ const table: Record<string, Expected> = {
     status: 200,
     answer: { result: text('demo: yo'), agent: 'demo', tool: 'add', errors: [] },
   },
+  'a tool that has an argument called name': {
+    body: { command: 'tool', tool: 'add', name: 'Ana' },
+    status: 200,
+    answer: { result: text('demo: {"name":"Ana"}'), agent: 'demo', tool: 'add', errors: [] },
+  },
   'tool of a named agent': {
     body: { command: 'tool', name: 'echo', agent: 'other', text: 'x' },
     status: 200,

@@ -87,16 +87,21 @@ function pick(view: View, members: readonly string[]): Record<string, unknown>[]
   );
 }
 
-const toolMembers = new Set(['command', 'tool', 'toolName', 'name', 'agent', 'arguments']);
+const ownMembers = new Set(['command', 'agent', 'arguments']);
+const namingMembers = ['tool', 'toolName', 'name'] as const;
 
+/** The first of tool, toolName and name is the tool; the others, and whatever else is there, are arguments. */
 async function callTool(command: Command): Promise<CommandAnswer> {
   const { services, surface, body } = command;
-  const name = [body['tool'], body['toolName'], body['name']].find((value) => typeof value === 'string');
-  if (typeof name !== 'string' || name === '') {
+  const naming = namingMembers.find((member) => typeof body[member] === 'string');
+  const name = naming === undefined ? '' : String(body[naming]);
+  if (name === '') {
     return refusal(400, 'missing tool name (use tool=<name> or toolName=<name>)');
   }
   const owner = await ownerOf('tools', name, command);
-  const extra = Object.fromEntries(Object.entries(body).filter(([key]) => !toolMembers.has(key)));
+  const extra = Object.fromEntries(
+    Object.entries(body).filter(([key]) => key !== naming && !ownMembers.has(key)),
+  );
   const given = isObject(body['arguments']) ? body['arguments'] : {};
   const answer = await ask(services, command, `${surface.namespace}/${owner.agent}`, 'tools/call', {
     name: owner.name,
