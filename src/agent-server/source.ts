@@ -14,7 +14,8 @@ export interface Source {
   readonly settled: Promise<void>;
   onChange(listener: (change: SourceChange) => void): () => void;
   /**
-   * Serves tools/call, resources/read, prompts/get, completion/complete and resources/(un)subscribe.
+   * Serves tools/call, resources/read, prompts/get, completion/complete, resources/(un)subscribe and the
+   * methods of the catalog's extensions.
    * Resolves to an MCP result; throws RpcError for a JSON-RPC error. Rejects soon after `signal` aborts.
    */
   request(method: string, params: Params, call: CallContext): Promise<Result>;
@@ -30,6 +31,8 @@ export interface Catalog {
   /** resources/subscribe is served. */
   readonly subscriptions: boolean;
   readonly instructions: string | undefined;
+  /** Extensions of 2026-07-28 whose methods are passed on, with what the source says of them. */
+  readonly extensions: Readonly<Record<string, unknown>>;
 }
 
 export interface SourceStatus {
@@ -78,4 +81,5 @@ export const emptyCatalog: Catalog = {
   completions: false,
   subscriptions: false,
   instructions: undefined,
+  extensions: {},
 };

@@ -24,6 +24,10 @@ export const metaKeys = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
+/** The extension of 2026-07-28 by which a call may become a task (SEP-2663), and its methods. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+export const taskMethods: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/cancel']);
+
 export function eraOf(revision: string): Era {
   return revision >= firstStatelessRevision ? 'stateless' : 'sessions';
 }

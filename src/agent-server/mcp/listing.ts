@@ -35,7 +35,10 @@ export function createListing(catalog: Catalog): Listing {
   };
   const discover = () => ({
     supportedVersions: statelessRevisions,
-    capabilities,
+    capabilities: {
+      ...capabilities,
+      ...(Object.keys(catalog.extensions).length > 0 && { extensions: catalog.extensions }),
+    },
     ...(catalog.instructions !== undefined && { instructions: catalog.instructions }),
   });
   return {

@@ -1,3 +1,4 @@
+import { type Era, taskMethods, tasksExtension } from '#mcp/eras.ts';
 import { checkParamHeaders } from '#mcp/headers.ts';
 import { errorCodes, failureFrom, type JsonRpcRequest, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
@@ -22,6 +23,11 @@ const sourceMethods: ReadonlySet<string> = new Set([
   'completion/complete',
 ]);
 
+function isForSource(era: Era, method: string, { source }: McpServices): boolean {
+  if (sourceMethods.has(method)) return true;
+  return era === 'stateless' && taskMethods.has(method) && tasksExtension in source.catalog.extensions;
+}
+
 /** Serves every method but initialize and subscriptions/listen. Never rejects. */
 export async function serveRequest(
   message: JsonRpcRequest,
@@ -38,7 +44,7 @@ export async function serveRequest(
         status: 200,
       };
     }
-    if (!sourceMethods.has(message.method)) {
+    if (!isForSource(era, message.method, services)) {
       throw new RpcError(errorCodes.methodNotFound, `Method not found: ${message.method}`);
     }
     const result = await askSource(message, origin, services);

@@ -1,8 +1,9 @@
 import { isObject } from '#kit/json.ts';
+import { tasksExtension } from '#mcp/eras.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '#mcp/types.ts';
 import type { Catalog } from '../source.ts';
-import type { UpstreamCall, UpstreamConnection } from './connection.ts';
+import type { UpstreamCall, UpstreamConnection, UpstreamInfo } from './connection.ts';
 
 /** Pages of one list that are read; more would be a server that never ends. */
 const maxPages = 100;
@@ -30,7 +31,15 @@ export async function readCatalog(connection: UpstreamConnection, call: Upstream
     completions: capabilities['completions'] !== undefined,
     subscriptions: isObject(resourceCapability) && resourceCapability['subscribe'] === true,
     instructions,
+    extensions: extensionsOf(connection.info),
   };
+}
+
+/** Only extensions whose methods are passed on: a client may take an announced one at its word. */
+function extensionsOf({ stateless }: UpstreamInfo): Record<string, unknown> {
+  const declared = stateless?.capabilities['extensions'];
+  const tasks = isObject(declared) ? declared[tasksExtension] : undefined;
+  return tasks === undefined ? {} : { [tasksExtension]: tasks };
 }
 
 async function readList<T>(

@@ -29,6 +29,8 @@ export interface UpstreamInfo {
   readonly revision: string;
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly instructions: string | undefined;
+  /** What the same server says to clients of 2026-07-28, when it serves these beside sessions. */
+  readonly stateless?: UpstreamInfo | undefined;
 }
 
 export interface ConnectionEvents {

@@ -9,6 +9,7 @@ import {
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
+import type { CallContext } from '../source.ts';
 import { clientInfo, type UpstreamInfo } from './connection.ts';
 
 type Ask = (method: string, params: Params) => Promise<Result>;
@@ -29,18 +30,26 @@ export async function shakeHands(ask: Ask, onInitialized: () => void | Promise<v
     return info;
   } catch (error) {
     if (!speaksOnlyStateless(error)) throw error;
-    return readDiscover(await ask('server/discover', withEnvelope({})));
+    return discover(ask);
   }
 }
 
-/** What every request to a stateless upstream carries. */
-export function withEnvelope(params: Params, logLevel?: string): Params {
+/** What a server says to clients of 2026-07-28. Rejects when it serves none. */
+export async function discover(ask: Ask): Promise<UpstreamInfo> {
+  return readDiscover(await ask('server/discover', withEnvelope({})));
+}
+
+/**
+ * What every request to a stateless upstream carries. The capabilities are those of the client behind the
+ * call, if it is of this era: what the upstream then asks goes back to it as the call's result.
+ */
+export function withEnvelope(params: Params, context?: CallContext): Params {
   const meta = isObject(params['_meta']) ? params['_meta'] : {};
   const envelope = {
     [metaKeys.protocolVersion]: firstStatelessRevision,
-    [metaKeys.clientCapabilities]: {},
+    [metaKeys.clientCapabilities]: context?.era === 'stateless' ? context.capabilities : {},
     [metaKeys.clientInfo]: clientInfo,
-    ...(logLevel !== undefined && { [metaKeys.logLevel]: logLevel }),
+    ...(context?.logLevel !== undefined && { [metaKeys.logLevel]: context.logLevel }),
   };
   return { ...params, _meta: { ...meta, ...envelope } };
 }

@@ -19,11 +19,12 @@ import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
 import type { CallContext } from '../source.ts';
 import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
-import { isStateless, shakeHands, withEnvelope } from './handshake.ts';
+import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
 import { answerQuestion, requestHeaders, tellCall, timeoutSignal, withProgressToken } from './http-call.ts';
 import { exchangeHttp, type HttpAnswer, type HttpTarget } from './http-exchange.ts';
 
 const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {}, instructions: undefined };
+const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRevision };
 const shortMs = 5000;
 
 /** The client's end of one MCP server over Streamable HTTP. */
@@ -34,7 +35,7 @@ export class HttpClient {
   readonly #target: HttpTarget;
   readonly #events: ConnectionEvents;
   readonly #clock: Clock;
-  #info = unknown;
+  #info: UpstreamInfo = unknown;
   #session: string | undefined;
   #reopening: Promise<void> | undefined;
   #nextId = 1;
@@ -56,13 +57,25 @@ export class HttpClient {
   async open(call: UpstreamCall): Promise<void> {
     this.#session = undefined;
     this.#info = unknown;
-    this.#info = await shakeHands(
-      (method, params) => {
-        if (method === 'server/discover') this.#info = { ...unknown, revision: firstStatelessRevision };
-        return this.#ask(method, params, call);
-      },
-      () => this.#post(notificationOf('notifications/initialized')),
-    );
+    const ask = (method: string, params: Params) =>
+      this.#ask(method === 'server/discover' ? unknownStateless : unknown, method, params, call);
+    const info = await shakeHands(ask, () => this.#post(notificationOf('notifications/initialized')));
+    this.#info = { ...info, stateless: isStateless(info) ? info : await this.#discover(call) };
+  }
+
+  /** Whether a server with sessions serves clients of 2026-07-28 as well; one that does not say so, does not. */
+  async #discover(call: UpstreamCall): Promise<UpstreamInfo | undefined> {
+    const short = timeoutSignal({ ...call, timeoutMs: Math.min(call.timeoutMs, shortMs) }, this.#clock);
+    try {
+      return await discover((method, params) => {
+        const message = { jsonrpc: '2.0', id: this.#nextId++, method, params } as const;
+        return this.#askOnce(unknownStateless, message, short.signal, call);
+      });
+    } catch {
+      return undefined;
+    } finally {
+      short.clear();
+    }
   }
 
   /** `reopen` is called, and the request sent once more, when the server has forgotten the session. */
@@ -72,17 +85,23 @@ export class HttpClient {
     call: UpstreamCall,
     reopen: () => Promise<void>,
   ): Promise<Result> {
-    if (isStateless(this.#info)) return this.#ask(method, withEnvelope(params, call.context?.logLevel), call);
+    const info = this.#infoFor(call.context);
+    if (isStateless(info)) return this.#ask(info, method, withEnvelope(params, call.context), call);
     try {
-      return await this.#ask(method, params, call);
+      return await this.#ask(info, method, params, call);
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error;
       this.#reopening ??= reopen().finally(() => {
         this.#reopening = undefined;
       });
       await this.#reopening;
-      return this.#ask(method, params, call);
+      return this.#ask(this.#info, method, params, call);
     }
+  }
+
+  /** Each client is served in its own era where the server has both. */
+  #infoFor(context: CallContext | undefined): UpstreamInfo {
+    return context?.era === 'stateless' ? (this.#info.stateless ?? this.#info) : this.#info;
   }
 
   /** Reads what the server tells outside of calls, as long as it wants to be listened to. */
@@ -95,7 +114,7 @@ export class HttpClient {
     if (isStateless(this.#info)) {
       const params = listenParams();
       const message = { jsonrpc: '2.0', id: this.#nextId++, method: 'subscriptions/listen', params } as const;
-      await this.#exchange(message, signal, undefined, hearAll).catch(() => undefined);
+      await this.#exchange(this.#info, message, signal, undefined, hearAll).catch(() => undefined);
     } else await this.#bare('GET', signal, hearAll);
   }
 
@@ -104,14 +123,14 @@ export class HttpClient {
     if (this.#session !== undefined) await this.#bare('DELETE', AbortSignal.timeout(shortMs), () => false);
   }
 
-  async #ask(method: string, params: Params, call: UpstreamCall): Promise<Result> {
+  async #ask(info: UpstreamInfo, method: string, params: Params, call: UpstreamCall): Promise<Result> {
     const message: JsonRpcRequest = { jsonrpc: '2.0', id: this.#nextId++, method, params };
     if (call.context?.onProgress !== undefined) message.params = withProgressToken(params, message.id);
     const timeout = timeoutSignal(call, this.#clock);
     try {
-      return await this.#askOnce(message, timeout.signal, call);
+      return await this.#askOnce(info, message, timeout.signal, call);
     } catch (error) {
-      if (call.signal.aborted && !isStateless(this.#info)) {
+      if (call.signal.aborted && !isStateless(info)) {
         void this.#post(
           notificationOf('notifications/cancelled', { requestId: message.id, reason: 'cancelled' }),
         );
@@ -123,15 +142,22 @@ export class HttpClient {
     }
   }
 
-  async #askOnce(message: JsonRpcRequest, signal: AbortSignal, call: UpstreamCall): Promise<Result> {
+  async #askOnce(
+    info: UpstreamInfo,
+    message: JsonRpcRequest,
+    signal: AbortSignal,
+    call: UpstreamCall,
+  ): Promise<Result> {
     let outcome: Result | RpcError | undefined;
-    const answer = await this.#exchange(message, signal, call.context, (received) => {
+    const answer = await this.#exchange(info, message, signal, call.context, (received) => {
       outcome ??= outcomeIn(received, message.id);
       if (outcome === undefined) this.#hear(received, call.context);
       return outcome !== undefined;
     });
-    if (answer.status === 404 && this.#session !== undefined) throw new SessionForgotten();
-    this.#session = textOf(answer.headers['mcp-session-id']) ?? this.#session;
+    if (!isStateless(info)) {
+      if (answer.status === 404 && this.#session !== undefined) throw new SessionForgotten();
+      this.#session = textOf(answer.headers['mcp-session-id']) ?? this.#session;
+    }
     if (outcome === undefined) throw unanswered(answer.status);
     if (outcome instanceof RpcError) throw outcome;
     return outcome;
@@ -152,16 +178,17 @@ export class HttpClient {
   /** Sends what has no answer. Whether it arrives shows by itself. */
   async #post(message: JsonRpcMessage): Promise<void> {
     const signal = AbortSignal.timeout(shortMs);
-    await this.#exchange(message, signal, undefined, () => false).catch(() => undefined);
+    await this.#exchange(this.#info, message, signal, undefined, () => false).catch(() => undefined);
   }
 
   #exchange(
+    info: UpstreamInfo,
     message: JsonRpcMessage,
     signal: AbortSignal,
     context: CallContext | undefined,
     onMessage: (received: unknown) => boolean,
   ): Promise<HttpAnswer> {
-    const headers = requestHeaders(this.#info, this.#session, message, context);
+    const headers = requestHeaders(info, isStateless(info) ? undefined : this.#session, message, context);
     return exchangeHttp(this.#target, 'POST', headers, JSON.stringify(message), signal, onMessage);
   }
 
