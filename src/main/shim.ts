@@ -13,15 +13,18 @@ closeInheritedDescriptors();
 process.umask(0o022);
 // A terminal that closes, or a group that is signalled, does not end a workload; the control socket does.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGPIPE'] as const) process.on(signal, () => undefined);
+const terminate = new AbortController();
+process.on('SIGTERM', () => terminate.abort());
 process.stdout.on('error', () => undefined);
 
 let text = '';
 for await (const chunk of process.stdin) text += String(chunk);
 const plan = JSON.parse(text) as ShimPlan;
 text = '';
-await runShim(plan, systemClock, () => {
+const onReady = () => {
   process.stdout.write('ready\n');
   // Node writes it at exit only, and a shim runs for long.
   flushCompileCache();
-});
+};
+await runShim(plan, systemClock, onReady, terminate.signal);
 process.exit(0);

@@ -76,9 +76,19 @@ function tryEmptySandbox(host: BwrapHost): Promise<Availability> {
     execFile(host.bwrap, commandLine, { timeout: 10_000, env: {} }, (error, _out, stderr) => {
       if (error === null)
         resolve({ ok: true, detail: host.uid === 0 ? 'as root, one user per agent' : 'as a user' });
-      else resolve({ ok: false, reason: stderr.trim() || messageOf(error), remedy: userNamespaceRemedy });
+      else resolve(refusalOf(stderr.trim() || messageOf(error)));
     });
   });
+}
+
+/** Tells a bubblewrap that is too old from a system that does not let it work. */
+export function refusalOf(reason: string): Extract<Availability, { ok: false }> {
+  if (!/unknown option/i.test(reason)) return { ok: false, reason, remedy: userNamespaceRemedy };
+  return {
+    ok: false,
+    reason: `bubblewrap is too old (${reason})`,
+    remedy: 'Install bubblewrap 0.8 or later.',
+  };
 }
 
 async function executable(path: string, mode: number = constants.X_OK): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Workload } from '../workload.ts';
 
@@ -156,7 +156,11 @@ async function probeVersionOne(
   const base = async (controller: string) => {
     const parent = own.get(controller);
     if (parent === undefined) return undefined;
-    return (await makeGroup(join(parent, host.group))) ? join(parent, host.group) : undefined;
+    const folder = join(parent, host.group);
+    const works = await makeGroup(folder);
+    // Only tried here: the first run that needs it makes it, the last one removes it.
+    await rmdir(folder).catch(() => undefined);
+    return works ? folder : undefined;
   };
   const [memory, pids, cpu] = await Promise.all([base('memory'), base('pids'), base('cpu')]);
   if (memory === undefined || pids === undefined) return undefined;

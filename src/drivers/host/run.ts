@@ -30,7 +30,7 @@ export class Run {
     this.#recordPath = recordPath;
     this.#clock = clock;
     this.#onChange = onChange;
-    if (record.exit !== undefined) this.state = 'ended';
+    if (record.exit !== undefined && !isAlive(record)) this.state = 'ended';
   }
 
   /** Connects to the shim. Resolves when the state is known. */

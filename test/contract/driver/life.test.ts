@@ -73,6 +73,17 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       await removeFully(driver, workload);
     });
 
+    it('ends the sandbox gracefully when the shim is told to end (SIGTERM)', async () => {
+      const workload = workloadOf();
+      open();
+      const { pid } = onlyInstance(await ensureUntil(driver, workload, isRunning));
+      process.kill(recordOf(workload).shim.pid, 'SIGTERM');
+      const seen = await ensureUntil(driver, workload, isFailed, { start: false });
+      assert.match(seen.message, /SIGTERM/);
+      assert.equal(isThere(pid), false);
+      await removeFully(driver, workload);
+    });
+
     it('reports what ended while no controller was there', async () => {
       const workload = workloadOf();
       open();
@@ -425,7 +436,8 @@ describe('limits of a bwrap workload', { skip, timeout: 120_000 }, () => {
     for (const id of await driver.list()) await removeFully(driver, workloadOf({ id }));
     await driver.close();
     host.remove();
-    if (limits.type === 'v1') for (const base of Object.values(limits.bases)) execFileSync('rmdir', [base]);
+    const bases = limits.type === 'v1' ? Object.values(limits.bases) : [];
+    assert.deepEqual(bases.filter(existsSync), [], 'groups of memory and pids are left');
     if (limits.type === 'v2') execFileSync('rmdir', [limits.base]);
   });
 

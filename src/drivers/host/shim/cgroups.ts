@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { CgroupPlan, LimitsPlan } from '../limits.ts';
 import type { Launch } from '../shim-plan.ts';
@@ -44,13 +44,23 @@ export function applyLimits(plan: LimitsPlan, launch: Launch): AppliedLimits {
 }
 
 function makeGroup(group: CgroupPlan): void {
-  mkdirSync(group.path, { recursive: true });
+  makeFolder(group.path);
   for (const [name, value] of group.settings) {
     try {
       writeFileSync(join(group.path, name.replace(/\?$/, '')), value);
     } catch (error) {
       if (!name.endsWith('?')) throw error;
     }
+  }
+}
+
+/** Another shim may be removing the empty parent at this moment. */
+function makeFolder(path: string, attempts = 5): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    if (attempts === 0 || codeOf(error) !== 'ENOENT') throw error;
+    makeFolder(path, attempts - 1);
   }
 }
 
@@ -75,7 +85,7 @@ function membersOf(cgroup: string): number[] {
   }
 }
 
-/** Removes the (empty) groups. Returns false when one is still busy. */
+/** Removes the (empty) groups, and the workspace's own when it was the last. Returns false when one is still busy. */
 export function removeGroups(cgroups: readonly string[]): boolean {
   let gone = true;
   for (const path of cgroups) {
@@ -84,6 +94,17 @@ export function removeGroups(cgroups: readonly string[]): boolean {
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') gone = false;
     }
+    removeParent(dirname(path));
   }
   return gone;
+}
+
+/** Under cgroup v2 the parent hands controllers on and is made by the driver, so it stays. */
+function removeParent(path: string): void {
+  if (existsSync(join(path, 'cgroup.subtree_control'))) return;
+  try {
+    rmdirSync(path);
+  } catch {
+    // Others are in it.
+  }
 }

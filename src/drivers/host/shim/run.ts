@@ -16,10 +16,17 @@ import { clearInstance, killHard, stopGracefully } from './stop.ts';
 /**
  * The life of one shim: start the sandbox, tell who connects, stop it when asked, when its time is over or
  * when the workspace's lease has gone stale, write down how it ended, leave nothing else behind.
- * Resolves when everything is over. `onReady` is called once the control socket answers.
+ * Resolves when everything is over. `onReady` is called once the control socket answers; `terminate` aborted
+ * ends the sandbox as a stop command does.
  */
-export async function runShim(plan: ShimPlan, clock: Clock, onReady: () => void): Promise<RecordedExit> {
+export async function runShim(
+  plan: ShimPlan,
+  clock: Clock,
+  onReady: () => void,
+  terminate?: AbortSignal,
+): Promise<RecordedExit> {
   const shim = new Shim(plan, clock);
+  terminate?.addEventListener('abort', () => shim.stop('SIGTERM', plan.graceMs));
   return shim.run(onReady);
 }
 
@@ -61,7 +68,7 @@ class Shim {
     this.#control = await serveControl(
       this.#plan.controlSocket,
       { state: this.#state, record: this.#record },
-      (command) => this.#stop('stop', command.graceMs ?? this.#plan.graceMs),
+      (command) => this.stop('stop', command.graceMs ?? this.#plan.graceMs),
     );
     onReady();
     const exit = await this.#runSandbox().catch((error: unknown) => this.#failed(error));
@@ -101,10 +108,10 @@ class Shim {
   #watchTime(): void {
     const { lease, timeoutMs } = this.#plan;
     if (lease !== undefined) {
-      this.#cancels.push(watchLease(lease, this.#clock, (cause) => this.#stop(cause, this.#plan.graceMs)));
+      this.#cancels.push(watchLease(lease, this.#clock, (cause) => this.stop(cause, this.#plan.graceMs)));
     }
     if (timeoutMs !== undefined) {
-      this.#cancels.push(this.#clock.after(timeoutMs, () => this.#stop('timeout', this.#plan.graceMs)));
+      this.#cancels.push(this.#clock.after(timeoutMs, () => this.stop('timeout', this.#plan.graceMs)));
     }
   }
 
@@ -115,8 +122,8 @@ class Shim {
     this.#update('running', { sandbox: identifyProcess(leader) });
   }
 
-  /** Ends the sandbox; asked again, the shorter grace counts. Also takes the shim's own SIGTERM. */
-  #stop(cause: string, graceMs: number): void {
+  /** Ends the sandbox; asked again, the shorter grace counts. */
+  stop(cause: string, graceMs: number): void {
     this.#cause ??= cause;
     if (this.#started === undefined) return;
     if (this.#state !== 'ended') this.#update('stopping', {});
@@ -144,7 +151,12 @@ class Shim {
   #update(state: ShimState, change: Partial<WorkloadRecord>): void {
     this.#state = state;
     this.#record = { ...this.#record, ...change };
-    writeRecord(this.#plan.recordPath, this.#record);
+    try {
+      writeRecord(this.#plan.recordPath, this.#record);
+    } catch (error) {
+      // A full disk must not end the agent; a connected driver is told all the same.
+      this.#log.write(`could not write the record: ${messageOf(error)}\n`);
+    }
     this.#control?.publish({ state, record: this.#record });
   }
 }
