@@ -10,9 +10,11 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
 
 # npm writes this file at the end of an install; it is older than the lock file when packages changed.
+# Not `npm ci`: it refuses a lock file that lacks a platform's optional packages, and a registry that mirrors only
+# some platforms gives no other. Versions are the lock file's here too, and --no-save leaves that file alone.
 node_modules/.package-lock.json: package-lock.json package.json
 	@command -v npm >/dev/null || { echo 'npm is missing: install Node (any version with npm) from https://nodejs.org or your system' >&2; exit 1; }
-	npm ci
+	npm install --no-save --loglevel=error
 	@touch $@
 
 setup: node_modules/.package-lock.json ## Install npm packages and, as root, missing system packages
