@@ -45,14 +45,15 @@ export function buildRouter(options: RouterOptions): Router {
     bodyLimit: services.limits.bodyBytes,
     requestTimeout: services.limits.requestTimeoutMs,
     rewriteUrl: (request) => rewriteUrl(request, services.resolve),
-    genReqId: () => services.random.bytes(8).toString('hex'),
+    genReqId: countRequests(services),
     forceCloseConnections: false,
     return503OnClosing: true,
     exposeHeadRoutes: false,
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const refused = guard(request.raw);
-    if (refused !== undefined) return reply.code(403).send({ error: refused });
+    if (refused === undefined) done();
+    else reply.code(403).send({ error: refused });
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => done(null, body));
@@ -74,6 +75,13 @@ export function buildRouter(options: RouterOptions): Router {
   return { app, services };
 }
 
+/** Ids that are unique among all lives of all routers: random once a process, then counted. */
+function countRequests({ random }: Services): () => string {
+  const life = random.bytes(6).toString('hex');
+  let count = 0;
+  return () => `${life}-${++count}`;
+}
+
 /** What fastify itself found: a body too long, of another type, cut short. */
 function answerError(services: Services, error: Error, request: FastifyRequest, reply: FastifyReply): void {
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
@@ -85,12 +93,13 @@ function answerError(services: Services, error: Error, request: FastifyRequest, 
 
 /** One line and one count a request: what was asked and how it went, never a header, a query or a body. */
 function observeRequests(app: FastifyInstance, { log }: Services, metrics: RouterMetrics): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { path, resolution } = factsOf(request.raw);
     const { statusCode: status } = reply.raw;
     const { id, method } = request;
     const surface = resolution.kind;
     metrics.observe({ surface, method, status }, reply.elapsedTime / 1000);
     log.info('request', { id, method, path, surface, status, ms: Math.round(reply.elapsedTime * 10) / 10 });
+    done();
   });
 }

@@ -28,24 +28,22 @@ const fieldManager = 'ploinky-router';
 export function publishTable(options: PublishOptions): { stop(): Promise<void> } {
   const { clock, tables, log, leaseSeconds = 45 } = options;
   const stopped = new AbortController();
+  let attempted: string | undefined;
   let wake = Promise.withResolvers<void>();
-  let published: string | undefined;
   const unsubscribe = tables.subscribe(() => {
-    if (tables.current().digest !== published) wake.resolve();
+    if (tables.current().digest !== attempted) wake.resolve();
   });
   const running = (async () => {
     while (!stopped.signal.aborted) {
       wake = Promise.withResolvers();
-      const { digest } = tables.current();
+      attempted = tables.synced ? tables.current().digest : undefined;
       try {
-        if (tables.synced) await writeLease(options, digest, leaseSeconds);
-        published = tables.synced ? digest : undefined;
+        if (attempted !== undefined) await writeLease(options, attempted, leaseSeconds);
       } catch (error) {
         log.warn('the routing table cannot be published', { error });
       }
       const pause = clock.sleep((leaseSeconds * 1000) / 3, stopped.signal).catch(() => undefined);
-      if (tables.current().digest === published || published === undefined)
-        await Promise.race([pause, wake.promise]);
+      await Promise.race([pause, wake.promise]);
     }
   })();
   return {

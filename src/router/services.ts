@@ -9,6 +9,7 @@ import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
 import { createSessions, type Sessions } from './mcp/sessions.ts';
+import { poolRandom } from './pooled-random.ts';
 import type { KeySource, TableSource } from './sources.ts';
 import { createPools, type Pools } from './upstream/pools.ts';
 import { createSender, type Sender } from './upstream/send.ts';
@@ -49,7 +50,8 @@ export interface Services {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { tables, clock, random, log, version } = options;
+  const { tables, clock, log, version } = options;
+  const random = poolRandom(options.random);
   const limits = { ...defaultLimits, ...options.limits };
   const keys = createRouterKeys(options.keys);
   const pools = createPools({ keys, limits, random, log });

@@ -51,9 +51,9 @@ export function mintInvocation(key: WireKey, options: MintOptions): string {
     hop: options.hop ?? 0,
     ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
   };
-  const { delegation } = options;
-  const signed = delegation === undefined ? claims : { ...claims, del: delegationTag(delegation, claims) };
-  return signCompact(key, JSON.stringify(signed));
+  const text = JSON.stringify(claims);
+  if (options.delegation === undefined) return signCompact(key, text);
+  return signCompact(key, `${text.slice(0, -1)},"del":"${delegationTag(options.delegation, text)}"}`);
 }
 
 export interface Verifier {

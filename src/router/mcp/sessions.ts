@@ -32,6 +32,8 @@ export interface Sessions {
 }
 
 const purpose = 'mcp-session';
+/** Ids that need not be opened again at each request. */
+const mostOpened = 10_000;
 
 export function createSessions(options: {
   readonly keys: RouterKeys;
@@ -42,15 +44,18 @@ export function createSessions(options: {
   readonly tombstones?: number;
 }): Sessions {
   const ended = new Map<string, number>();
+  const opened = new Map<string, Session>();
   const seconds = () => Math.floor(options.clock.now() / 1000);
   return {
     newKey: () => options.random.bytes(16).toString('base64url'),
     seal: (session) =>
       sealFitting(options.keys, { ...session, expires: seconds() + Math.floor(options.ttlMs / 1000) }),
     open(id, scope, caller) {
-      const session = read(unseal(options.keys.sessionSeal, purpose, id));
+      const session = opened.get(id) ?? read(unseal(options.keys.sessionSeal, purpose, id));
       if (session === undefined || session.expires <= seconds()) return undefined;
       if (session.scope !== scope || session.user !== (caller.user?.id ?? '')) return undefined;
+      if (opened.size >= mostOpened) opened.clear();
+      opened.set(id, session);
       return ended.has(session.key) ? undefined : session;
     },
     end(session) {
