@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
@@ -6,6 +7,7 @@ import { systemRandom } from '#kit/random.ts';
 import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { followApi } from '#router/follow-api.ts';
+import { publishTable } from '#router/publish-table.ts';
 import { type Listeners, startRouter } from '#router/start.ts';
 import { locateWorkspace } from '#workspace/host.ts';
 import { createLog } from './log.ts';
@@ -46,9 +48,17 @@ async function start(): Promise<Running> {
     },
     { public: open, agents: paths.routerSocket },
   );
+  const published = publishTable({
+    ...common,
+    client,
+    tables,
+    namespace: homeNamespace,
+    name: `ploinky-router-${hostname().toLowerCase()}`,
+  });
   log.info('the router listens', { port: router.port, agents: paths.routerSocket });
   return {
     async close() {
+      await published.stop();
       await router.close();
       await following.stop();
       await client.close();

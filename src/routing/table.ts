@@ -1,5 +1,6 @@
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
+import { unimplementedFields } from '#api/unimplemented.ts';
 import { digestOf } from '#kit/digest.ts';
 import { defaultSurfaces } from './defaults.ts';
 import { type Place, surfacesOf } from './route-surfaces.ts';
@@ -54,7 +55,7 @@ export function buildRoutingTable(input: TableInput): RoutingTable {
   for (const route of routes) {
     const selection = selectAgents(route, agents);
     const wanted = surfacesOf(route, selection.names);
-    const accepted = judge(route, wanted, input, taken);
+    const accepted = refuse(route) ?? judge(route, wanted, input, taken);
     verdicts.set(nameOf(route), { accepted, resolved: selection.verdict, agents: selection.names.length });
     if (!accepted.ok) continue;
     for (const surface of wanted) taken.set(placeKey(surface), nameOf(route));
@@ -64,6 +65,14 @@ export function buildRoutingTable(input: TableInput): RoutingTable {
   surfaces.push(...defaults.surfaces.filter((surface) => !taken.has(placeKey(surface))));
   const targets = new Map(agents.map((agent) => [nameOf(agent), targetOf(agent)]));
   return { digest: digestOf(surfaces), surfaces, targets, verdicts, notes: defaults.notes };
+}
+
+/** A Route with a field that nothing carries out is not served at all: without it it would say something else. */
+function refuse(route: Route): Verdict | undefined {
+  const fields = unimplementedFields('Route', route.spec);
+  if (fields.length === 0) return undefined;
+  const message = fields.map((field) => `${field.path} ${field.message}.`).join(' ');
+  return { ok: false, reason: 'NotImplemented', message };
 }
 
 function judge(

@@ -2,7 +2,6 @@ import type { Agent } from '#api/agent.ts';
 import type { Lease } from '#api/core-kinds.ts';
 import { routerTableAnnotation } from '#api/labels.ts';
 import { type Route, routeResource } from '#api/route.ts';
-import { unimplementedFields } from '#api/unimplemented.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
@@ -12,9 +11,10 @@ import { type Controller, createController } from '#kube/controller.ts';
 import type { Informer } from '#kube/informer.ts';
 import { keyOf, type ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
-import { settled } from '#kube/result.ts';
+import { again, settled } from '#kube/result.ts';
 import { exceptStatus, informerSource } from '#kube/sources.ts';
-import { buildRoutingTable, nameOf, type RouteVerdict, type RoutingTable } from '#routing/table.ts';
+import { buildRoutingTable, nameOf, type RoutingTable } from '#routing/table.ts';
+import { isTrue } from '../conditions.ts';
 import { type RouterFacts, routeStatus } from './status.ts';
 
 export interface RouteControllerOptions {
@@ -31,12 +31,15 @@ export interface RouteControllerOptions {
   readonly metrics?: Metrics;
 }
 
+/** While a Route is not programmed it is looked at this often, in milliseconds. */
+const pendingMs = 30_000;
 const fieldManager = 'ploinky-route-controller';
 
 /** Writes what became of each Route. The routers build the same table from the same objects by themselves. */
 export function createRouteController(options: RouteControllerOptions): Controller {
   const { routes, client, clock } = options;
   const table = createTable(options);
+  const routers = watchRouters(options.leases.cache, clock);
   return createController({
     name: 'route',
     clock,
@@ -51,13 +54,14 @@ export function createRouteController(options: RouteControllerOptions): Controll
     async reconcile(key: ObjectKey) {
       const route = routes.cache.get(key);
       if (route === undefined || route.metadata.deletionTimestamp !== undefined) return settled;
-      const verdict = refusal(route) ?? table().verdicts.get(nameOf(route));
+      const verdict = table().verdicts.get(nameOf(route));
       if (verdict === undefined) return settled;
-      const facts: RouterFacts = { wanted: table().digest, published: publishedBy(options.leases.cache) };
+      const facts: RouterFacts = { wanted: table().digest, published: routers.published() };
       const status = routeStatus(route, verdict, facts, new Date(clock.now()));
       const written = await client.applyStatus<Route>(routeResource, route, status, { fieldManager });
       if (written !== route) routes.observe(written);
-      return settled;
+      // A router that died and will not catch up is noticed only by time.
+      return isTrue(status.conditions, 'Programmed') ? settled : again(pendingMs);
     },
   });
 }
@@ -76,30 +80,46 @@ function createTable({
   agents.cache.subscribe(drop);
   routes.cache.subscribe(drop);
   return () => {
-    const served = routes.cache.list().filter((route) => refusal(route) === undefined);
-    current ??= buildRoutingTable({ agents: agents.cache.list(), routes: served, homeNamespace, hostClaims });
+    current ??= buildRoutingTable({
+      agents: agents.cache.list(),
+      routes: routes.cache.list(),
+      homeNamespace,
+      hostClaims,
+    });
     return current;
   };
 }
 
-function refusal(route: Route): RouteVerdict | undefined {
-  const fields = unimplementedFields('Route', route.spec);
-  if (fields.length === 0) return undefined;
-  const message = fields.map(({ path, message }) => `${path} ${message}.`).join(' ');
-  const resolved = { ok: false, reason: 'NotAccepted', message: 'The Route is not served.' };
-  return { accepted: { ok: false, reason: 'NotImplemented', message }, resolved, agents: 0 };
+interface RouterView {
+  /** Digest of each router that showed life lately, by its Lease's name. */
+  published(): ReadonlyMap<string, string>;
 }
 
-function publishedBy(leases: Cache<Lease>): ReadonlyMap<string, string> {
-  const published = new Map<string, string>();
-  for (const lease of leases.list()) {
-    const digest = lease.metadata.annotations?.[routerTableAnnotation];
-    if (digest !== undefined) published.set(lease.metadata.name, digest);
-  }
-  return published;
+/** Whether a router lives is judged by how long this process has seen its Lease unchanged: clocks differ. */
+function watchRouters(leases: Cache<Lease>, clock: Clock): RouterView {
+  const seen = new Map<string, { digest: string; until: number }>();
+  leases.subscribe(({ type, object }) => {
+    const digest = digestIn(object);
+    if (type === 'deleted' || digest === undefined) seen.delete(object.metadata.name);
+    else {
+      const lifeMs = (object.spec?.leaseDurationSeconds ?? 45) * 1000;
+      seen.set(object.metadata.name, { digest, until: clock.monotonic() + lifeMs });
+    }
+  });
+  return {
+    published() {
+      const now = clock.monotonic();
+      return new Map(
+        [...seen].filter(([, { until }]) => until > now).map(([name, { digest }]) => [name, digest]),
+      );
+    },
+  };
+}
+
+function digestIn(lease: Lease | undefined): string | undefined {
+  return lease?.metadata.annotations?.[routerTableAnnotation];
 }
 
 function publishedChanged({ object, old, type }: CacheEvent<Lease>): boolean {
-  const digestOf = (lease: Lease | undefined) => lease?.metadata.annotations?.[routerTableAnnotation];
-  return type === 'updated' ? digestOf(object) !== digestOf(old) : digestOf(object) !== undefined;
+  return type === 'updated' ? digestIn(object) !== digestIn(old) : digestIn(object) !== undefined;
 }
