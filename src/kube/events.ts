@@ -1,4 +1,5 @@
 import type { KubeObject } from '#api/meta.ts';
+import { eventResource } from '#api/resources.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
@@ -7,7 +8,6 @@ import { ApiError, isNotFound, retryAfterOf } from './errors.ts';
 import { createEventCorrelator, type Occurrence } from './event-correlator.ts';
 import { type Metrics, noMetrics } from './metrics.ts';
 import { formatTime } from './micro-time.ts';
-import { eventResource } from './resources.ts';
 
 /** Tells operators what happened, as core/v1 Events. */
 export interface EventRecorder {

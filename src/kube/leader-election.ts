@@ -1,3 +1,4 @@
+import type { Lease } from '#api/core-kinds.ts';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
@@ -8,7 +9,6 @@ import { startDeadline } from './http.ts';
 import type { ObjectKey } from './key.ts';
 import { claimLease, readLease, releaseLease } from './lease.ts';
 import { type Gauge, type Metrics, noMetrics } from './metrics.ts';
-import type { Lease } from './resources.ts';
 
 export interface LeaderElectionOptions {
   readonly client: Client;

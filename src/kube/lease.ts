@@ -1,8 +1,9 @@
+import type { Lease } from '#api/core-kinds.ts';
+import { leaseResource } from '#api/resources.ts';
 import type { Client } from './client.ts';
 import type { CallOptions } from './client-options.ts';
 import type { ObjectKey } from './key.ts';
 import { formatMicroTime } from './micro-time.ts';
-import { type Lease, leaseResource } from './resources.ts';
 
 export interface LeaseClaim {
   readonly identity: string;

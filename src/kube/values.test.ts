@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { configMapResource, leaseResource, namespaceResource } from '#api/resources.ts';
 import {
   errorFromStatus,
   isAlreadyExists,
@@ -12,7 +13,6 @@ import {
 import { formatMicroTime, formatTime } from './micro-time.ts';
 import { collectionPath, objectPath, withQuery } from './resource-path.ts';
 import { compareVersions, newerVersion } from './resource-version.ts';
-import { configMapResource, leaseResource, namespaceResource } from './resources.ts';
 
 describe('resource versions', () => {
   test('are ordered as integers of any length', () => {

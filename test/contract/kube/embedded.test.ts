@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Lease } from '#api/core-kinds.ts';
 import type { KubeObject } from '#api/meta.ts';
+import { eventResource, leaseResource } from '#api/resources.ts';
 import type { Fault, FaultRequest } from '#apiserver/faults.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
@@ -13,7 +15,6 @@ import { createEventRecorder } from '#kube/events.ts';
 import { createInformer } from '#kube/informer.ts';
 import { kubeconfigEndpoint } from '#kube/kubeconfig.ts';
 import { startLeaderElection } from '#kube/leader-election.ts';
-import { eventResource, type Lease, leaseResource } from '#kube/resources.ts';
 import { settled } from '#kube/result.ts';
 import { informerSource } from '#kube/sources.ts';
 import { until } from '#test/fixtures/fake-clock.ts';

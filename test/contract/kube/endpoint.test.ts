@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { generate } from 'selfsigned';
+import { secretResource } from '#api/resources.ts';
 import { systemClock } from '#kit/clock.ts';
 import { createClient } from '#kube/client.ts';
 import { urlEndpoint } from '#kube/endpoint.ts';
 import { inClusterEndpoint } from '#kube/in-cluster.ts';
 import { kubeconfigEndpoint } from '#kube/kubeconfig.ts';
-import { secretResource } from '#kube/resources.ts';
 import { createFakeClock } from '#test/fixtures/fake-clock.ts';
 
 interface Identity {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Lease } from '#api/core-kinds.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';
 import { type Client, createClient } from '#kube/client.ts';
 import { endpointFromAddress } from '#kube/endpoint.ts';
 import { type LeaderElector, startLeaderElection } from '#kube/leader-election.ts';
-import type { Lease } from '#kube/resources.ts';
 import { createFakeClock, type FakeClock } from '#test/fixtures/fake-clock.ts';
 import { FakeApi } from './fake-api.ts';
 
