@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import { equalJson } from '../object.ts';
+import { equalJson, getOwn } from '../object.ts';
 import type { Schema } from '../schema/schema.ts';
 import { FieldSet } from './field-set.ts';
 import { elementOf, isNamed, memberOf, shapeOf } from './shape.ts';
@@ -82,7 +82,7 @@ function visitMembers(
   const left = isObject(before) ? before : {};
   const right = isObject(after) ? after : {};
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)]))
-    visit(memberOf(schema, key), left[key], right[key], [...path, `f:${key}`], comparison);
+    visit(memberOf(schema, key), getOwn(left, key), getOwn(right, key), [...path, `f:${key}`], comparison);
 }
 
 function visitItems(

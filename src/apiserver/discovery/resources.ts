@@ -2,11 +2,14 @@ import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 
 type Json = Record<string, unknown>;
 
+/** In the orders that the API server lists them in. */
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const subresourceVerbs = ['get', 'patch', 'update'];
 
 /** The verbs of a kind's main resource. */
 export function verbsOf(kind: Kind): string[] {
+  if (kind.custom) return customVerbs;
   return kind.kind === 'Namespace' ? verbs.filter((verb) => verb !== 'deletecollection') : verbs;
 }
 

@@ -6,8 +6,6 @@ export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly method: string;
-  /** Path without query, percent-decoded by segment. */
-  readonly segments: readonly string[];
   readonly path: string;
   readonly query: URLSearchParams;
 
@@ -19,7 +17,11 @@ export class Exchange {
     const mark = url.indexOf('?');
     this.path = mark < 0 ? url : url.slice(0, mark);
     this.query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-    this.segments = this.path
+  }
+
+  /** The path's parts, percent-decoded. Throws 400 when they cannot be. */
+  get segments(): string[] {
+    return this.path
       .split('/')
       .filter((segment) => segment !== '')
       .map(decodeSegment);

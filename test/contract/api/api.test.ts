@@ -4,6 +4,7 @@ import { collectCases } from './cases/collect.ts';
 import { discoveryCases } from './cases/discovery.ts';
 import { listCases } from './cases/list.ts';
 import { watchCases } from './cases/watch.ts';
+import { compareKubectl } from './kubectl.ts';
 import { compareAnswers } from './parity.ts';
 import { type Server, serversUnderTest } from './servers.ts';
 import { type Bench, createBench } from './suite.ts';
@@ -37,6 +38,8 @@ for (const { name, missing, start } of servers) {
 }
 
 describe('answer by answer', { timeout: 300_000 }, () => compareAnswers(() => running));
+
+describe('kubectl', { timeout: 300_000 }, () => compareKubectl(() => running));
 
 after(async () => {
   for (const server of running) await server.close();
