@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { startAgentServer } from './harness/agent-server.ts';
 import type { Bench, BenchResult } from './harness/bench.ts';
 import { createProbe, type Lag } from './harness/probe.ts';
-import type { Scope } from './harness/scope.ts';
+import { type Scope, until } from './harness/scope.ts';
 import { cleanEnvironment, type SpawnLoop, startSpawnLoop } from './harness/spawn-loop.ts';
 import { median, medianRatio } from './harness/stats.ts';
 import { type OpenTarget, startLoad } from './load/client.ts';
@@ -24,6 +25,8 @@ interface Round {
 interface Lags {
   readonly agentServer: Lag;
   readonly agentServerCalls: LoadOutcome;
+  /** A process that does nothing, meanwhile: what the machine itself adds. */
+  readonly idle: Lag;
   /** The control: a process as large that spawns by itself. */
   readonly bare: Lag;
   readonly bareCalls: SpawnOutcome;
@@ -65,10 +68,12 @@ async function measureLags(scope: Scope): Promise<Lags> {
   const probe = createProbe(scope, { ballastMiB });
   const server = await startAgentServer(scope, { mcp, nodeFlags: probe.nodeFlags, env: probe.env });
   const target = await startLoad(scope).open(server.target(call));
+  const nothing = createProbe(scope);
+  scope.start(join(import.meta.dirname, 'programs/idle.ts'), [], nothing);
   await target.run({ connections: 10, ms: 1_000 });
-  await probe.lag();
+  await Promise.all([probe.lag(), until('the idle process answers', () => nothing.lag())]);
   const agentServerCalls = await target.run({ connections: 10, ms: 4_000 });
-  const agentServer = await probe.lag();
+  const [agentServer, idle] = await Promise.all([probe.lag(), nothing.lag()]);
   await server.stop();
   const control = createProbe(scope, { ballastMiB });
   const bare = startSpawnLoop(scope, { nodeFlags: control.nodeFlags, env: control.env });
@@ -76,7 +81,7 @@ async function measureLags(scope: Scope): Promise<Lags> {
   await bare.run({ ...order, ms: 500 });
   await control.lag();
   const bareCalls = await bare.run({ ...order, ms: 3_000 });
-  return { agentServer, agentServerCalls, bare: await control.lag(), bareCalls };
+  return { agentServer, agentServerCalls, idle, bare: await control.lag(), bareCalls };
 }
 
 function judge(taken: readonly Round[], lags: Lags): BenchResult {
@@ -101,6 +106,7 @@ function judge(taken: readonly Round[], lags: Lags): BenchResult {
         rows: [
           lagRow('agent-server', lags.agentServerCalls, lags.agentServer),
           lagRow('a process that spawns itself', lags.bareCalls, lags.bare),
+          ['a small idle process, beside the first', '', lags.idle.p50, lags.idle.p99, lags.idle.max],
         ],
       },
     ],
