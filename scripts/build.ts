@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -20,12 +20,19 @@ const builtins: Plugin = {
   },
 };
 
-/** Bundles the agent-server with its spawner into one file that needs nothing but Node. Returns its path. */
-export async function buildAgentServer(folder = join(root, 'dist')): Promise<string> {
-  const outfile = join(folder, 'agent-server.mjs');
+/** What is bundled, and why: the programs of which every agent has one. */
+const programs = ['agent-server', 'shim'] as const;
+type Program = (typeof programs)[number];
+
+/**
+ * Bundles a program into one file that needs nothing but Node, and returns the file's path. A bundled shim has half
+ * the memory of one that Node strips the types of. The file is replaced atomically: programs that run keep theirs.
+ */
+export async function buildProgram(name: Program, folder = join(root, 'dist')): Promise<string> {
+  const outfile = join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
   const { outputFiles } = await build({
-    entryPoints: [join(root, 'src/main/agent-server.ts')],
+    entryPoints: [join(root, `src/main/${name}.ts`)],
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -44,11 +51,15 @@ export async function buildAgentServer(folder = join(root, 'dist')): Promise<str
   if (bundle === undefined || bundle.contents.length > maxBytes) {
     throw new Error(`The bundle has ${bundle?.contents.length ?? 0} bytes; at most ${maxBytes} are wanted`);
   }
-  await writeFile(outfile, bundle.contents);
+  const temporary = `${outfile}.${process.pid}.tmp`;
+  await writeFile(temporary, bundle.contents);
+  await rename(temporary, outfile);
   return outfile;
 }
 
 if (import.meta.main) {
-  const path = await buildAgentServer();
-  console.log(`${path}: ${Math.round((await stat(path)).size / 1024)} KiB`);
+  for (const name of programs) {
+    const path = await buildProgram(name);
+    console.log(`${path}: ${Math.round((await stat(path)).size / 1024)} KiB`);
+  }
 }

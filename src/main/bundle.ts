@@ -5,15 +5,20 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CodedError } from '#kit/errors.ts';
 
-/** The agent-server's bundle, which sandboxes and pods run. */
-const bundle = 'dist/agent-server.mjs';
-/** All that can be in it: the layers below src/agent-server, as lint has them, and its own main file. */
-const ingredients = ['agent-server', 'mcp', 'wire', 'kube', 'api', 'kit', 'main/agent-server.ts'];
+/** Bundles of the programs of which every agent has one. */
+const bundles = ['dist/agent-server.mjs', 'dist/shim.mjs'];
+/** All that can be in them: the layers below, as lint has them, their own main files and how they are made. */
+const ingredients = [
+  ...['agent-server', 'drivers', 'mcp', 'wire', 'kube', 'api', 'kit'].map((folder) => `src/${folder}`),
+  'src/main/agent-server.ts',
+  'src/main/shim.ts',
+  'scripts/build.ts',
+];
 
-/** Builds the bundle when it is missing or older than one of its sources. Takes about a second when it has to. */
-export async function ensureBundle(checkout: string, progress: (message: string) => void): Promise<void> {
-  const built = await modifiedAt(join(checkout, bundle));
-  if (built > (await newestSource(join(checkout, 'src')))) return;
+/** Builds the bundles when one is missing or older than one of its sources. Takes about a second when it has to. */
+export async function ensureBundles(checkout: string, progress: (message: string) => void): Promise<void> {
+  const built = await Promise.all(bundles.map((bundle) => modifiedAt(join(checkout, bundle))));
+  if (Math.min(...built) > (await newestSource(checkout))) return;
   progress('Building the agent-server…');
   const child = spawn(process.execPath, [join(checkout, 'scripts/build.ts')], {
     cwd: checkout,
@@ -26,8 +31,8 @@ export async function ensureBundle(checkout: string, progress: (message: string)
   });
 }
 
-async function newestSource(source: string): Promise<number> {
-  return Math.max(...(await Promise.all(ingredients.map((path) => newestBelow(join(source, path))))));
+async function newestSource(checkout: string): Promise<number> {
+  return Math.max(...(await Promise.all(ingredients.map((path) => newestBelow(join(checkout, path))))));
 }
 
 async function newestBelow(path: string): Promise<number> {

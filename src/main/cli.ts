@@ -14,7 +14,7 @@ import { hostFacts, locateWorkspace } from '#workspace/host.ts';
 import { findHolder } from '#workspace/lock.ts';
 import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
-import { ensureBundle } from './bundle.ts';
+import { ensureBundles } from './bundle.ts';
 
 const mainFolder = import.meta.dirname;
 const checkout = join(mainFolder, '../..');
@@ -40,7 +40,7 @@ async function openWorkspace(folder: string): Promise<Workspace> {
     },
     running: () => findHolder(paths.running),
     start: async ({ port, progress }) => {
-      await ensureBundle(checkout, progress);
+      await ensureBundles(checkout, progress);
       return startWorkspace({
         paths,
         uid,

@@ -64,7 +64,7 @@ async function createDrivers(paths: WorkspacePaths, routerPort: number): Promise
     npm: join(checkout, 'node_modules/npm'),
     routerUrl: `http://127.0.0.1:${routerPort}`,
     places: placesOf(paths),
-    shim: { node: process.execPath, main: join(import.meta.dirname, 'shim.ts') },
+    shim: { node: process.execPath, main: join(checkout, 'dist/shim.mjs') },
     sockets: { router: paths.routerSocket, egress: paths.egressSocket },
     lease: { path: paths.lease, ...leaseTicks },
     limits: await probeLimits({
