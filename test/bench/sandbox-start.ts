@@ -3,7 +3,7 @@ import type { Driver } from '#drivers/driver.ts';
 import { createProcessDriver } from '#drivers/process/driver.ts';
 import type { Workload } from '#drivers/workload.ts';
 import { systemRandom } from '#kit/random.ts';
-import { ensureBundle } from '#main/bundle.ts';
+import { ensureBundles } from '#main/bundle.ts';
 import {
   bwrapAvailability,
   bwrapDriver,
@@ -42,7 +42,7 @@ export const sandboxStart: Bench = {
   async run(scope) {
     const availability = await bwrapAvailability();
     if (!availability.ok) throw new CannotRun(availability.reason);
-    await ensureBundle(checkout, () => undefined);
+    await ensureBundles(checkout, () => undefined);
     const host = createDriverHost('pb-driver-');
     scope.defer(() => host.remove());
     const drivers = createDrivers(scope, host);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemRandom } from '#kit/random.ts';
-import { ensureBundle } from '#main/bundle.ts';
+import { ensureBundles } from '#main/bundle.ts';
 import { connectProven } from '#wire/connect.ts';
 import type { AgentIdentity, WireKey } from '#wire/keys.ts';
 import type { LoadTarget } from '../load/order.ts';
@@ -34,7 +34,7 @@ let serial = 0;
 
 /** The agent-server as sandboxes run it: the bundle, on a Unix socket, without a sandbox. Answers when this resolves. */
 export async function startAgentServer(scope: Scope, options: AgentServerOptions): Promise<BenchAgentServer> {
-  await ensureBundle(checkout, () => undefined);
+  await ensureBundles(checkout, () => undefined);
   if (!existsSync(bundle)) throw new Error(`${bundle} was not built`);
   serial += 1;
   const socket = join(scope.folder, `as${serial}.sock`);
