@@ -19,6 +19,8 @@ export interface Source {
    * Resolves to an MCP result; throws RpcError for a JSON-RPC error. Rejects soon after `signal` aborts.
    */
   request(method: string, params: Params, call: CallContext): Promise<Result>;
+  /** A session of CallContext has ended. */
+  endSession?(session: string): void;
   close(): Promise<void>;
 }
 
@@ -61,6 +63,11 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Sent only when the client asked for progress. */
   readonly onProgress: ((progress: Progress) => void) | undefined;
+  /**
+   * Asks the client while the call runs; undefined where it cannot be asked. What it can answer, its
+   * capabilities say. Rejects with RpcError, or the signal's reason.
+   */
+  readonly ask?: ((method: string, params: Params, signal: AbortSignal) => Promise<Result>) | undefined;
   /** Least level of logs that the client wants, where it said one. */
   readonly logLevel: string | undefined;
   /** Dropped when the client wants no logs of this level. */

@@ -7,6 +7,7 @@ import { isLogLevel, type LogLevel, passesLevel } from '#mcp/types.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CallContext, Progress } from '../source.ts';
 import type { Caller } from './guard.ts';
+import { askClient } from './questions.ts';
 import type { Session } from './session.ts';
 
 /** What is known of a request of either era before it goes to the source. */
@@ -37,6 +38,10 @@ export function callContext(message: JsonRpcRequest, origin: Origin, signal: Abo
     signal,
     onProgress: progressSender(message, exchange),
     logLevel: stateless?.logLevel ?? session?.logLevel,
+    ask:
+      session === undefined
+        ? undefined
+        : (method, params, stopped) => askClient(session, exchange, { method, params }, stopped),
     onLog(level, data, logger) {
       if (!isLogLevel(minimum) || !passesLevel(level, minimum)) return;
       exchange.notify(

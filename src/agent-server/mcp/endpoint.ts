@@ -103,7 +103,9 @@ function serveGet(request: IncomingMessage, response: ServerResponse, services: 
 function serveDelete(request: IncomingMessage, response: ServerResponse, services: McpServices): void {
   try {
     const caller = services.guard.admit(request, endSessionBinding, true);
-    services.sessions.end(resolveSession(request, caller, services.sessions));
+    const session = resolveSession(request, caller, services.sessions);
+    services.sessions.end(session);
+    services.source.endSession?.(session.id);
     response.writeHead(204).end();
   } catch (error) {
     sendSessionError(response, error);

@@ -1,4 +1,4 @@
-import type { JsonRpcNotification, RequestId } from '#mcp/jsonrpc.ts';
+import type { JsonRpcNotification, JsonRpcResponse, RequestId } from '#mcp/jsonrpc.ts';
 import type { LogLevel } from '#mcp/types.ts';
 
 /**
@@ -20,6 +20,10 @@ export interface Session {
   subscriptions: Set<string> | undefined;
   /** Requests that run, for notifications/cancelled. */
   calls: Map<RequestId, AbortController> | undefined;
+  /** Who waits for the client's answers, by the question's id. */
+  questions: Map<RequestId, (response: JsonRpcResponse) => void> | undefined;
+  /** Questions put to the client so far; numbers their ids. */
+  asked: number;
   /** Open GET streams; a notification goes to the youngest. */
   streams: SessionStream[] | undefined;
   /** Monotonic milliseconds. */
@@ -41,6 +45,8 @@ export function newSession(key: string, id: string, revision: string, now: numbe
     logLevel: undefined,
     subscriptions: undefined,
     calls: undefined,
+    questions: undefined,
+    asked: 0,
     streams: undefined,
     lastUsed: now,
   };

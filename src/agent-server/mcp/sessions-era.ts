@@ -16,6 +16,7 @@ import type { ParsedBody } from '#mcp/parse.ts';
 import { createExchange, type Exchange } from '../http/exchange.ts';
 import type { Caller } from './guard.ts';
 import { serverInfo } from './listing.ts';
+import { takeAnswer } from './questions.ts';
 import { sendSessionError } from './refuse.ts';
 import { type Answer, refusal, serveRequest } from './serve-request.ts';
 import type { McpServices } from './services.ts';
@@ -58,7 +59,8 @@ async function serveAny(
   try {
     const caller = services.guard.admitMessage(request, message);
     const session = resolveSession(request, caller, services.sessions);
-    if (!isResponse(message)) takeNotification(message, session);
+    if (isResponse(message)) takeAnswer(session, message);
+    else takeNotification(message, session);
   } catch (error) {
     sendSessionError(response, error);
   }

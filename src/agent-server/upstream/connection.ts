@@ -21,6 +21,8 @@ export interface UpstreamConnection {
   request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
   /** Resolves with the reason, once, when the connection can serve no more. */
   readonly closed: Promise<string>;
+  /** A client's session has ended, and what was opened for it alone can go. */
+  endSession?(session: string): void;
   close(): Promise<void>;
 }
 

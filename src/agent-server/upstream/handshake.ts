@@ -16,13 +16,17 @@ type Ask = (method: string, params: Params) => Promise<Result>;
 
 /**
  * `initialize`, and for a server that does not know it, `server/discover`. `onInitialized` sends the
- * notification that ends the handshake of the sessions era.
+ * notification that ends the handshake of the sessions era; `capabilities` is what the server may ask for in it.
  */
-export async function shakeHands(ask: Ask, onInitialized: () => void | Promise<void>): Promise<UpstreamInfo> {
+export async function shakeHands(
+  ask: Ask,
+  onInitialized: () => void | Promise<void>,
+  capabilities: Readonly<Record<string, unknown>> = {},
+): Promise<UpstreamInfo> {
   try {
     const result = await ask('initialize', {
       protocolVersion: latestSessionRevision,
-      capabilities: {},
+      capabilities,
       clientInfo,
     });
     const info = readInitialize(result);

@@ -2,10 +2,12 @@ import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import { firstStatelessRevision, latestSessionRevision } from '#mcp/eras.ts';
 import {
+  errorCodes,
   failureFrom,
   isFailure,
   isNotification,
   isRequest,
+  isRequestId,
   isResult,
   type JsonRpcMessage,
   type JsonRpcRequest,
@@ -27,26 +29,40 @@ const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {
 const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRevision };
 const shortMs = 5000;
 
+export interface HttpClientOptions {
+  readonly target: HttpTarget;
+  readonly events: ConnectionEvents;
+  readonly clock: Clock;
+  /** Declared in the handshake of the sessions era. Default: nothing. */
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  /** Answers what the server asks, on the answer to `context`'s call or on the session's stream. Default: pings. */
+  readonly answer?: (
+    method: string,
+    params: Params,
+    context: CallContext | undefined,
+    signal: AbortSignal,
+  ) => Promise<Result>;
+}
+
 /** The client's end of one MCP server over Streamable HTTP. */
 export class HttpClient {
   /** Resolves when the server could not be reached any more. */
   readonly closed: Promise<string>;
-  readonly #markClosed: (reason: string) => void;
-  readonly #target: HttpTarget;
-  readonly #events: ConnectionEvents;
-  readonly #clock: Clock;
+  /** Says that the server cannot be reached any more. */
+  readonly markClosed: (reason: string) => void;
+  readonly #options: HttpClientOptions;
+  /** The server's questions that are being answered. */
+  readonly #questions = new Map<RequestId, AbortController>();
   #info: UpstreamInfo = unknown;
   #session: string | undefined;
   #reopening: Promise<void> | undefined;
   #nextId = 1;
 
-  constructor(target: HttpTarget, events: ConnectionEvents, clock: Clock) {
+  constructor(options: HttpClientOptions) {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
-    this.#markClosed = resolve;
-    this.#target = target;
-    this.#events = events;
-    this.#clock = clock;
+    this.markClosed = resolve;
+    this.#options = options;
   }
 
   get info(): UpstreamInfo {
@@ -59,13 +75,17 @@ export class HttpClient {
     this.#info = unknown;
     const ask = (method: string, params: Params) =>
       this.#ask(method === 'server/discover' ? unknownStateless : unknown, method, params, call);
-    const info = await shakeHands(ask, () => this.#post(notificationOf('notifications/initialized')));
+    const onInitialized = () => this.#post(notificationOf('notifications/initialized'));
+    const info = await shakeHands(ask, onInitialized, this.#options.capabilities);
     this.#info = { ...info, stateless: isStateless(info) ? info : await this.#discover(call) };
   }
 
   /** Whether a server with sessions serves clients of 2026-07-28 as well; one that does not say so, does not. */
   async #discover(call: UpstreamCall): Promise<UpstreamInfo | undefined> {
-    const short = timeoutSignal({ ...call, timeoutMs: Math.min(call.timeoutMs, shortMs) }, this.#clock);
+    const short = timeoutSignal(
+      { ...call, timeoutMs: Math.min(call.timeoutMs, shortMs) },
+      this.#options.clock,
+    );
     try {
       return await discover((method, params) => {
         const message = { jsonrpc: '2.0', id: this.#nextId++, method, params } as const;
@@ -107,7 +127,7 @@ export class HttpClient {
   /** Reads what the server tells outside of calls, as long as it wants to be listened to. */
   async listen(signal: AbortSignal): Promise<void> {
     const hearAll = (message: unknown) => {
-      this.#hear(message, undefined);
+      this.#hear(message, undefined, signal);
       return false;
     };
     // A server without such a stream answers 405 or an error; one that ends it is not asked again.
@@ -126,7 +146,7 @@ export class HttpClient {
   async #ask(info: UpstreamInfo, method: string, params: Params, call: UpstreamCall): Promise<Result> {
     const message: JsonRpcRequest = { jsonrpc: '2.0', id: this.#nextId++, method, params };
     if (call.context?.onProgress !== undefined) message.params = withProgressToken(params, message.id);
-    const timeout = timeoutSignal(call, this.#clock);
+    const timeout = timeoutSignal(call, this.#options.clock);
     try {
       return await this.#askOnce(info, message, timeout.signal, call);
     } catch (error) {
@@ -135,7 +155,7 @@ export class HttpClient {
           notificationOf('notifications/cancelled', { requestId: message.id, reason: 'cancelled' }),
         );
       }
-      if (codeOf(error) === 'UpstreamLost') this.#markClosed(messageOf(error));
+      if (codeOf(error) === 'UpstreamLost') this.markClosed(messageOf(error));
       throw error;
     } finally {
       timeout.clear();
@@ -149,11 +169,12 @@ export class HttpClient {
     call: UpstreamCall,
   ): Promise<Result> {
     let outcome: Result | RpcError | undefined;
+    const answered = new AbortController();
     const answer = await this.#exchange(info, message, signal, call.context, (received) => {
       outcome ??= outcomeIn(received, message.id);
-      if (outcome === undefined) this.#hear(received, call.context);
+      if (outcome === undefined) this.#hear(received, call.context, answered.signal);
       return outcome !== undefined;
-    });
+    }).finally(() => answered.abort(new RpcError(errorCodes.internal, 'The call is over')));
     if (!isStateless(info)) {
       if (answer.status === 404 && this.#session !== undefined) throw new SessionForgotten();
       this.#session = textOf(answer.headers['mcp-session-id']) ?? this.#session;
@@ -164,15 +185,30 @@ export class HttpClient {
   }
 
   /** A message that is not the answer: progress and logs of the call, a question, or something general. */
-  #hear(message: unknown, context: CallContext | undefined): void {
+  #hear(message: unknown, context: CallContext | undefined, signal: AbortSignal): void {
     if (isNotification(message)) {
-      if (!tellCall(message.method, message.params ?? {}, context)) this.#events.onNotification(message);
-    } else if (isRequest(message)) {
-      answerQuestion(message.method).then(
-        (result) => this.#post(resultOf(message.id, result)),
-        (error: unknown) => this.#post(failureFrom(message.id, error)),
-      );
-    }
+      const params = message.params ?? {};
+      if (message.method === 'notifications/cancelled') this.#questions.get(readId(params))?.abort();
+      else if (!tellCall(message.method, params, context)) this.#options.events.onNotification(message);
+    } else if (isRequest(message)) void this.#answer(message, context, signal);
+  }
+
+  /** Nobody hears the answer to a question that was withdrawn, or whose call is over. */
+  async #answer(
+    { id, method, params }: JsonRpcRequest,
+    context: CallContext | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const withdrawn = new AbortController();
+    const stopped = AbortSignal.any([withdrawn.signal, signal]);
+    this.#questions.set(id, withdrawn);
+    const answer = this.#options.answer ?? answerQuestion;
+    const message = await answer(method, params ?? {}, context, stopped).then(
+      (result) => resultOf(id, result),
+      (error: unknown) => failureFrom(id, error),
+    );
+    this.#questions.delete(id);
+    if (!stopped.aborted) await this.#post(message);
   }
 
   /** Sends what has no answer. Whether it arrives shows by itself. */
@@ -189,7 +225,7 @@ export class HttpClient {
     onMessage: (received: unknown) => boolean,
   ): Promise<HttpAnswer> {
     const headers = requestHeaders(info, isStateless(info) ? undefined : this.#session, message, context);
-    return exchangeHttp(this.#target, 'POST', headers, JSON.stringify(message), signal, onMessage);
+    return exchangeHttp(this.#options.target, 'POST', headers, JSON.stringify(message), signal, onMessage);
   }
 
   async #bare(
@@ -198,7 +234,9 @@ export class HttpClient {
     onMessage: (message: unknown) => boolean,
   ): Promise<void> {
     const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
-    await exchangeHttp(this.#target, method, headers, undefined, signal, onMessage).catch(() => undefined);
+    await exchangeHttp(this.#options.target, method, headers, undefined, signal, onMessage).catch(
+      () => undefined,
+    );
   }
 }
 
@@ -213,6 +251,10 @@ function listenParams(): Params {
   return withEnvelope({
     notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
   });
+}
+
+function readId({ requestId }: Params): RequestId {
+  return isRequestId(requestId) ? requestId : '';
 }
 
 function outcomeIn(message: unknown, id: RequestId): Result | RpcError | undefined {

@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
 import type { OpenConnection } from './connection.ts';
 import { HttpClient } from './http-client.ts';
+import { createSessionClients } from './session-clients.ts';
 
 export interface HttpUpstreamOptions {
   readonly port: number;
@@ -25,20 +26,27 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       path: options.path,
       maxMessageBytes: options.maxMessageBytes,
     };
-    const client = new HttpClient(target, events, options.clock);
+    const { clock, startMs } = options;
+    const client = new HttpClient({ target, events, clock });
+    const onLost = (reason: string) => client.markClosed(reason);
+    const clients = createSessionClients({ target, events, clock, startMs, onLost });
     const stop = new AbortController();
-    const open = () => client.open({ signal, timeoutMs: options.startMs, context: undefined });
+    const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
     await open();
+    // What is lost takes every client's session with it; the next connection begins anew.
+    void client.closed.then(() => clients.close());
     void client.listen(AbortSignal.any([signal, stop.signal]));
     return {
       get info() {
         return client.info;
       },
       closed: client.closed,
-      request: (method, params, call) => client.request(method, params, call, open),
+      request: (method, params, call) =>
+        clients.request(method, params, call) ?? client.request(method, params, call, open),
+      endSession: clients.end,
       async close() {
         stop.abort();
-        await client.end();
+        await Promise.all([client.end(), clients.close()]);
         agent.destroy();
       },
     };

@@ -85,6 +85,10 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
         leave();
       }
     },
+    endSession(session) {
+      const ended = keeper.get(keeper.signal).then((connection) => connection.endSession?.(session));
+      ended.catch(() => undefined);
+    },
     close: () => keeper.close(),
   };
 }
