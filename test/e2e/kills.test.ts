@@ -144,6 +144,20 @@ describe('kill -9', { timeout: 600_000 }, () => {
     assert.ok(answered > 0);
   });
 
+  it('is one thing; SIGSTOP of everything for longer than the lease lives is another: nothing is restarted', async (t) => {
+    const family = findFamily(workspace.paths);
+    const spawned = () =>
+      readFileSync(join(workspace.paths.logs, 'watchdog.log'), 'utf8').split('server_spawned').length;
+    const before = { sandboxes: sandboxes(), spawned: spawned() };
+    for (const { pid } of family) process.kill(pid, 'SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 45_000));
+    for (const { pid } of family) process.kill(pid, 'SIGCONT');
+    t.diagnostic(`calls worked again after ${(await recovery()).toFixed(0)} ms`);
+    // Time enough for a shim that took the lease for stale to end its sandbox.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    assert.deepEqual({ sandboxes: sandboxes(), spawned: spawned() }, before);
+  });
+
   it('of the watchdog: its processes end, `up` begins again and finds the same sandboxes', async (t) => {
     const servers = ['router', 'controller', 'apiserver', 'egress'].map(pidOf);
     const before = sandboxOf('hello');
