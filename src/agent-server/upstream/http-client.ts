@@ -23,11 +23,12 @@ import type { CallContext } from '../source.ts';
 import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
 import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
 import { answerQuestion, requestHeaders, tellCall, timeoutSignal, withProgressToken } from './http-call.ts';
-import { exchangeHttp, type HttpAnswer, type HttpTarget } from './http-exchange.ts';
+import { exchangeHttp, type HttpAnswer, type HttpTarget, type Resume } from './http-exchange.ts';
 
 const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {}, instructions: undefined };
 const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRevision };
 const shortMs = 5000;
+const defaultRetryMs = 1000;
 
 export interface HttpClientOptions {
   readonly target: HttpTarget;
@@ -170,18 +171,44 @@ export class HttpClient {
   ): Promise<Result> {
     let outcome: Result | RpcError | undefined;
     const answered = new AbortController();
-    const answer = await this.#exchange(info, message, signal, call.context, (received) => {
+    const take = (received: unknown) => {
       outcome ??= outcomeIn(received, message.id);
       if (outcome === undefined) this.#hear(received, call.context, answered.signal);
       return outcome !== undefined;
-    }).finally(() => answered.abort(new RpcError(errorCodes.internal, 'The call is over')));
-    if (!isStateless(info)) {
-      if (answer.status === 404 && this.#session !== undefined) throw new SessionForgotten();
-      this.#session = textOf(answer.headers['mcp-session-id']) ?? this.#session;
+    };
+    try {
+      const answer = await this.#exchange(info, message, signal, call.context, take);
+      this.#keepSession(info, answer);
+      let { resume } = answer;
+      while (outcome === undefined && resume !== undefined)
+        resume = await this.#resume(info, resume, signal, take);
+      if (outcome === undefined) throw unanswered(answer.status);
+      if (outcome instanceof RpcError) throw outcome;
+      return outcome;
+    } finally {
+      answered.abort(new RpcError(errorCodes.internal, 'The call is over'));
     }
-    if (outcome === undefined) throw unanswered(answer.status);
-    if (outcome instanceof RpcError) throw outcome;
-    return outcome;
+  }
+
+  #keepSession(info: UpstreamInfo, { status, headers }: HttpAnswer): void {
+    if (isStateless(info)) return;
+    if (status === 404 && this.#session !== undefined) throw new SessionForgotten();
+    this.#session = textOf(headers['mcp-session-id']) ?? this.#session;
+  }
+
+  /** The rest of a stream that the server ended before its answer. Undefined when it gives no more. */
+  async #resume(
+    info: UpstreamInfo,
+    { lastEventId, retryMs }: Resume,
+    signal: AbortSignal,
+    onMessage: (received: unknown) => boolean,
+  ): Promise<Resume | undefined> {
+    await this.#options.clock.sleep(retryMs ?? defaultRetryMs, signal);
+    const headers = requestHeaders(info, this.#session, undefined, undefined);
+    const resumed = { ...headers, 'last-event-id': lastEventId };
+    const answer = await exchangeHttp(this.#options.target, 'GET', resumed, undefined, signal, onMessage);
+    if (answer.status !== 200) return undefined;
+    return { lastEventId, ...answer.resume, retryMs: answer.resume?.retryMs ?? retryMs };
   }
 
   /** A message that is not the answer: progress and logs of the call, a question, or something general. */

@@ -13,7 +13,19 @@ export interface HttpTarget {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
+  /** An event stream's last word on how it can be taken up again; undefined when it cannot. */
+  readonly resume: Resume | undefined;
 }
+
+/** What MCP's revisions with sessions let a server do: end a stream early and be asked for the rest. */
+export interface Resume {
+  readonly lastEventId: string;
+  /** Pause that the server wants before that, where it says one. */
+  readonly retryMs: number | undefined;
+}
+
+const minRetryMs = 50;
+const maxRetryMs = 30_000;
 
 /**
  * One HTTP exchange with an MCP server on the loopback. Every JSON-RPC message of the answer, plain or as an
@@ -46,7 +58,10 @@ export function exchangeHttp(
     outgoing.once('error', fail);
     outgoing.once('response', (incoming) => {
       const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers };
-      readMessages(incoming, target.maxMessageBytes, onMessage).then(() => resolve(answer), fail);
+      readMessages(incoming, target.maxMessageBytes, onMessage).then(
+        (resume) => resolve({ ...answer, resume }),
+        fail,
+      );
     });
     outgoing.end(body);
   });
@@ -56,28 +71,34 @@ async function readMessages(
   incoming: IncomingMessage,
   maxBytes: number,
   onMessage: (message: unknown) => boolean,
-): Promise<void> {
+): Promise<Resume | undefined> {
   const type = incoming.headers['content-type'] ?? '';
-  if (type.startsWith('text/event-stream')) await readEvents(incoming, maxBytes, onMessage);
-  else if (type.startsWith('application/json')) readJson(await readAll(incoming, maxBytes), onMessage);
+  if (type.startsWith('text/event-stream')) return readEvents(incoming, maxBytes, onMessage);
+  if (type.startsWith('application/json')) readJson(await readAll(incoming, maxBytes), onMessage);
   else incoming.resume();
+  return undefined;
 }
 
 async function readEvents(
   incoming: IncomingMessage,
   maxBytes: number,
   onMessage: (message: unknown) => boolean,
-): Promise<void> {
+): Promise<Resume | undefined> {
   const decoder = createSseDecoder(maxBytes);
+  let lastEventId = '';
+  let retryMs: number | undefined;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     for (const event of decoder.push(chunk)) {
+      lastEventId = event.id ?? lastEventId;
+      if (event.retry !== undefined) retryMs = Math.max(minRetryMs, Math.min(event.retry, maxRetryMs));
       if (event.data !== '' && onMessage(parse(event.data))) {
         // The server has answered and only needs to end its stream; the connection serves again if it does.
         incoming.resume();
-        return;
+        return undefined;
       }
     }
   }
+  return lastEventId === '' ? undefined : { lastEventId, retryMs };
 }
 
 function readJson(text: string, onMessage: (message: unknown) => boolean): void {
