@@ -211,20 +211,26 @@ interface Running {
 
 async function shutDown(running: Running): Promise<void> {
   const { server, source, services, changes, queue } = running;
-  const drained = new Promise<void>((resolve) => server.close(() => resolve()));
   running.stopAnnouncing();
   services.subscriptions.close();
   services.sessions.closeStreams();
   changes.close();
-  server.closeIdleConnections();
-  const giveUp = new AbortController();
-  await Promise.race([
-    drained,
-    running.clock.sleep(running.settings.drainMs, giveUp.signal).catch(() => undefined),
-  ]);
-  giveUp.abort();
+  await drain(server, running.settings.drainMs, running.clock);
   services.sessions.close();
   await queue.close();
   await source.close();
   server.closeAllConnections();
+}
+
+/** Lets what runs finish, for so many milliseconds. A connection is closed as soon as it is idle. */
+async function drain(server: Server, drainMs: number, clock: Clock): Promise<void> {
+  const end = clock.monotonic() + drainMs;
+  let drained = false;
+  server.close(() => {
+    drained = true;
+  });
+  while (!drained && clock.monotonic() < end) {
+    server.closeIdleConnections();
+    await clock.sleep(20);
+  }
 }

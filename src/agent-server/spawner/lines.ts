@@ -1,13 +1,25 @@
 import type { Readable } from 'node:stream';
 
-/** Calls back with each line of a stream, without its line end; lines over `limit` bytes are dropped. */
-export function readLines(source: Readable, limit: number, onLine: (line: Buffer) => void): void {
+/**
+ * Calls back with each line of a stream, without its line end. Lines over `limit` bytes are dropped, and
+ * `onOverflow` is told as soon as one is.
+ */
+export function readLines(
+  source: Readable,
+  limit: number,
+  onLine: (line: Buffer) => void,
+  onOverflow: () => void = () => undefined,
+): void {
   let parts: Buffer[] = [];
   let held = 0;
   const take = (piece: Buffer) => {
+    const before = held;
     held += piece.length;
     if (held <= limit) parts.push(piece);
-    else parts = [];
+    else {
+      parts = [];
+      if (before <= limit) onOverflow();
+    }
   };
   const emit = () => {
     if (held > 0 && held <= limit) onLine(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts));

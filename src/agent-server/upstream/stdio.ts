@@ -27,8 +27,12 @@ export interface StdioOptions {
 export function stdioConnector(options: StdioOptions): OpenConnection {
   return async (events, signal) => {
     const child = startChild({ ...options, stdio: ['pipe', 'pipe', 'pipe'] });
-    const closed = endOf(child);
-    const peer = connectPeer(child, events, options);
+    const { promise: closed, resolve: markClosed } = Promise.withResolvers<string>();
+    void endOf(child).then(markClosed);
+    const peer = connectPeer(child, events, options, (reason) => {
+      markClosed(reason);
+      child.kill('SIGKILL');
+    });
     void closed.then((reason) => peer.fail(lost(reason)));
     const call = { signal, timeoutMs: options.startMs, context: undefined };
     const close = () => endChild(child, options.clock, options.graceMs);
@@ -52,7 +56,12 @@ export function stdioConnector(options: StdioOptions): OpenConnection {
   };
 }
 
-function connectPeer(child: ChildProcess, events: ConnectionEvents, options: StdioOptions): Peer {
+function connectPeer(
+  child: ChildProcess,
+  events: ConnectionEvents,
+  options: StdioOptions,
+  giveUp: (reason: string) => void,
+): Peer {
   const { stdin, stdout, stderr } = child as ChildProcess & {
     stdin: Writable;
     stdout: Readable;
@@ -64,12 +73,15 @@ function connectPeer(child: ChildProcess, events: ConnectionEvents, options: Std
     send: (message) => void (stdin.writable && stdin.write(`${JSON.stringify(message)}\n`)),
     onNotification: events.onNotification,
   });
-  readLines(stdout, options.maxMessageBytes, (line) => {
+  const takeLine = (line: Buffer) => {
     const message = parseLine(line);
     if (message === undefined)
       options.log.warn('The MCP server wrote something that is not JSON-RPC', { line: shown(line) });
     else peer.receive(message);
-  });
+  };
+  readLines(stdout, options.maxMessageBytes, takeLine, () =>
+    giveUp(`it wrote a message larger than ${options.maxMessageBytes} bytes`),
+  );
   readLines(stderr, 64 * 1024, (line) => options.log.info('MCP server', { stderr: shown(line) }));
   return peer;
 }

@@ -151,6 +151,11 @@ test('a wrong command line ends with code 2 and says how it should be, a wrong c
   assert.deepEqual([config.code, /configuration is wrong: version/.test(config.stderr)], [1, true]);
 });
 
+/** Node hands a listening server's descriptor to a child only by its number. */
+function descriptorOf(server: Server): number {
+  return (server as unknown as { _handle: { fd: number } })._handle.fd;
+}
+
 function launch(args: string[], stdio: unknown[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, args, { env, stdio: stdio as StdioOptions });
 }
@@ -184,7 +189,7 @@ test('the bundle serves on an inherited socket, tools do not inherit it, and SIG
   const config = testConfig(folder, { mcp, command });
   const child = launch(
     [bundle, '--config-fd', '5', '--listen-fd', '6', '--no-tokens'],
-    ['ignore', 'ignore', 'inherit', 'ignore', 'ignore', 'pipe', server],
+    ['ignore', 'ignore', 'inherit', 'ignore', 'ignore', 'pipe', descriptorOf(server)],
   );
   t.after(() => child.kill('SIGKILL'));
   t.after(() => server.close());
