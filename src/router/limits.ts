@@ -28,12 +28,16 @@ export interface RouterLimits {
   readonly listTimeoutMs: number;
   /** A cached list is asked for again after this long even when nothing said that it changed. */
   readonly listMaxAgeMs: number;
+  /** … and one of resources or prompts after this long: an Agent's status has a digest of its tools alone. */
+  readonly otherListMaxAgeMs: number;
   /** Items of one list of one agent. */
   readonly listItems: number;
   /** An answer that the router has to hold as a whole. */
   readonly answerBytes: number;
   /** How long a session id stays good. */
   readonly sessionTtlMs: number;
+  /** What a client of an event stream may leave unread before it is cut off. */
+  readonly unreadStreamBytes: number;
   /** Event streams that the router itself feeds, at once. */
   readonly eventStreams: number;
   /** Between two signs of life on an event stream. */
@@ -57,9 +61,11 @@ export const defaultLimits: RouterLimits = {
   callTimeoutMs: 600_000,
   listTimeoutMs: 10_000,
   listMaxAgeMs: 300_000,
+  otherListMaxAgeMs: 10_000,
   listItems: 10_000,
   answerBytes: 64 * 1024 * 1024,
   sessionTtlMs: 24 * 3_600_000,
+  unreadStreamBytes: 256 * 1024,
   eventStreams: 1_000,
   streamKeepAliveMs: 15_000,
   drainMs: 10_000,

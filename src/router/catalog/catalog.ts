@@ -31,6 +31,7 @@ export interface CatalogOptions {
   readonly fetch: (target: Target, kind: ListKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
+  readonly otherListMaxAgeMs: number;
 }
 
 interface Entry {
@@ -98,7 +99,7 @@ class LazyCatalog implements Catalog {
   }
 
   #ask(target: Target, kind: ListKind, entry: Entry, failures: number): Promise<Part> {
-    const { clock, fetch, listTimeoutMs, listMaxAgeMs } = this.#options;
+    const { clock, fetch, listTimeoutMs, listMaxAgeMs, otherListMaxAgeMs } = this.#options;
     const deadline = new AbortController();
     const cancel = clock.after(listTimeoutMs, () => deadline.abort());
     const settle = (lifeMs: number, failed: number) => {
@@ -109,7 +110,7 @@ class LazyCatalog implements Catalog {
     };
     const part = fetch(target, kind, deadline.signal).then(
       (items): Part => {
-        settle(listMaxAgeMs, 0);
+        settle(kind === 'tools' ? listMaxAgeMs : otherListMaxAgeMs, 0);
         return { agent: target.name, items };
       },
       (error): Part => {

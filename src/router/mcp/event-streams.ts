@@ -45,6 +45,10 @@ export function createEventStreams(services: Services): EventStreams {
     streams.add(stream);
     let cancel = () => {};
     const beat = () => {
+      if (options.client.writableLength > services.limits.unreadStreamBytes) {
+        options.client.destroy();
+        return;
+      }
       options.client.write(sseKeepAlive);
       cancel = services.clock.after(services.limits.streamKeepAliveMs, beat);
     };
