@@ -21,8 +21,17 @@ export function identityOf(manager: Omit<Manager, 'set' | 'time'>): string {
   return JSON.stringify([manager.operation, manager.manager, version, manager.subresource]);
 }
 
-/** Reads metadata.managedFields. Undefined when an entry is not well-formed. */
+const decoded = new WeakMap<readonly ManagedFieldsEntry[], Managers>();
+
+/** Reads metadata.managedFields into a map of the caller's own. Undefined when an entry is not well-formed. */
 export function decodeManagers(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
+  const known = decoded.get(entries) ?? decode(entries);
+  if (known === undefined) return undefined;
+  decoded.set(entries, known);
+  return new Map(known);
+}
+
+function decode(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
   const managers: Managers = new Map();
   for (const entry of entries) {
     const { operation } = entry;

@@ -169,13 +169,7 @@ function validateEvent(object: ApiObject): FieldError[] {
   const namespace = object.metadata.namespace;
   const about = involved['namespace'] ?? '';
   if (about === '' ? namespace === 'default' : about === namespace) return [];
-  return [
-    invalidValue(
-      'involvedObject.namespace',
-      about,
-      about === '' ? 'does not match event.namespace' : 'does not match event.namespace',
-    ),
-  ];
+  return [invalidValue('involvedObject.namespace', about, 'does not match event.namespace')];
 }
 
 function read(object: ApiObject, ...path: string[]): string {

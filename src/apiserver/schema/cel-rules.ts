@@ -51,9 +51,8 @@ export function compileRules(schema: Schema, definition: string): CompiledRules 
       if (table.size === 0) return [];
       if (schemaErrors.some((error) => blocking.has(error.reason))) return [notChecked()];
       const errors: FieldError[] = [];
-      const before = old === undefined ? undefined : toCel(schema, old);
       const walk: Walk = { table, deep, errors };
-      visit(walk, schema, { raw: object, cel: toCel(schema, object) }, { raw: old, cel: before }, '');
+      visit(walk, schema, { raw: object, cel: toCel(schema, object) }, old, '');
       return errors;
     },
   };
@@ -138,37 +137,30 @@ interface Both {
   readonly cel: unknown;
 }
 
-function visit(walk: Walk, schema: Schema, value: Both, old: Both, at: string): void {
+function visit(walk: Walk, schema: Schema, value: Both, old: unknown, at: string): void {
   if (!walk.deep.has(schema) || value.raw === undefined || value.raw === null) return;
   for (const rule of walk.table.get(schema) ?? []) {
-    const error = run(rule, value, old, at);
+    const error = run(rule, schema, value, old, at);
     if (error !== undefined) walk.errors.push(error);
   }
   if (Array.isArray(value.raw)) visitItems(walk, schema, value, old, at);
   else if (isObject(value.raw)) visitMembers(walk, schema, value, old, at);
 }
 
-function visitItems(walk: Walk, schema: Schema, value: Both, old: Both, at: string): void {
+function visitItems(walk: Walk, schema: Schema, value: Both, old: unknown, at: string): void {
   const { items } = schema;
   if (items === undefined || !walk.deep.has(items)) return;
   const cel = value.cel as readonly unknown[];
-  const match = correlate(schema, old.raw);
+  const match = correlate(schema, old);
   for (const [index, raw] of (value.raw as readonly unknown[]).entries()) {
-    const before = match(raw);
-    visit(
-      walk,
-      items,
-      { raw, cel: cel[index] },
-      { raw: before, cel: toCel(items, before) },
-      `${at}[${index}]`,
-    );
+    visit(walk, items, { raw, cel: cel[index] }, match(raw), `${at}[${index}]`);
   }
 }
 
-function visitMembers(walk: Walk, schema: Schema, value: Both, old: Both, at: string): void {
+function visitMembers(walk: Walk, schema: Schema, value: Both, old: unknown, at: string): void {
   const raw = value.raw as Record<string, unknown>;
   const cel = value.cel as Record<string, unknown>;
-  const before = isObject(old.raw) ? old.raw : {};
+  const before = isObject(old) ? old : {};
   for (const key of Object.keys(raw)) {
     const member = memberSchema(schema, key);
     if (member === undefined || !walk.deep.has(member)) continue;
@@ -176,15 +168,21 @@ function visitMembers(walk: Walk, schema: Schema, value: Both, old: Both, at: st
     const path = named ? (at === '' ? key : `${at}.${key}`) : `${at}[${key}]`;
     const previous = Object.hasOwn(before, key) ? before[key] : undefined;
     const now = { raw: raw[key], cel: cel[named ? escapeName(key) : key] };
-    visit(walk, member, now, { raw: previous, cel: toCel(member, previous) }, path);
+    visit(walk, member, now, previous, path);
   }
 }
 
-function run(rule: CompiledRule, value: Both, old: Both, at: string): FieldError | undefined {
-  if (rule.transition && old.raw === undefined) return undefined;
+function run(
+  rule: CompiledRule,
+  schema: Schema,
+  value: Both,
+  old: unknown,
+  at: string,
+): FieldError | undefined {
+  if (rule.transition && old === undefined) return undefined;
   // What has not changed is not judged again: a tightened rule must not lock existing objects.
-  if (!rule.transition && old.raw !== undefined && equalJson(old.raw, value.raw)) return undefined;
-  const variables = rule.transition ? { self: value.cel, oldSelf: old.cel } : { self: value.cel };
+  if (!rule.transition && old !== undefined && equalJson(old, value.raw)) return undefined;
+  const variables = rule.transition ? { self: value.cel, oldSelf: toCel(schema, old) } : { self: value.cel };
   try {
     if (rule.program(variables) === true) return undefined;
   } catch (error) {

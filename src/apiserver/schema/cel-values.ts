@@ -38,6 +38,18 @@ const keywords = new Set(
 
 /** The name of a field inside a rule (Kubernetes' escaping for CEL). */
 export function escapeName(name: string): string {
+  let escaped = escapes.get(name);
+  if (escaped === undefined) {
+    escaped = escapeOnce(name);
+    escapes.set(name, escaped);
+  }
+  return escaped;
+}
+
+/** Only names that schemas give come here, so this stays small. */
+const escapes = new Map<string, string>();
+
+function escapeOnce(name: string): string {
   if (keywords.has(name)) return `__${name}__`;
   return name
     .replaceAll('__', '__underscores__')

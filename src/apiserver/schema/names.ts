@@ -65,8 +65,5 @@ function consistOf(): string {
 }
 
 function qualifiedNameText(): string {
-  return `a valid label key ${consistOf()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`.replace(
-    'a valid label key must',
-    'a qualified name must',
-  );
+  return `a qualified name ${consistOf()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
 }

@@ -1,5 +1,5 @@
 import { badRequest } from '../api-error.ts';
-import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 
 export interface FieldSelector {
@@ -38,13 +38,6 @@ function parseTerm(kind: Kind, term: string, whole: string) {
     : Object.hasOwn(own, path)
       ? own[path]
       : undefined;
-  if (read === undefined) throw badRequest(unknownField(kind, path));
+  if (read === undefined) throw badRequest(`field label not supported: ${path}`);
   return { path, read, equal: match[2] !== '!=', value: (match[3] ?? '').replace(/\\([,=\\])/g, '$1') };
-}
-
-function unknownField(kind: Kind, path: string): string {
-  if (kind.custom) return `field label not supported: ${path}`;
-  if (kind.kind === 'Event' || kind.kind === 'Secret' || kind.kind === 'Namespace')
-    return `field label not supported: ${path}`;
-  return `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"${apiVersionOf(kind) === '' ? '' : ''}`;
 }

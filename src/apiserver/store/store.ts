@@ -78,11 +78,6 @@ export class Store {
     return this.#version;
   }
 
-  /** True when a key of the storage was never a kind of this server (it is kept on disk, unseen). */
-  has(storage: Storage): boolean {
-    return this.#shelves.has(storage.id);
-  }
-
   get(storage: Storage, key: string): Entry | undefined {
     return this.#shelf(storage).entries.get(key);
   }

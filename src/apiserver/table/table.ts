@@ -67,7 +67,7 @@ function cellsOf(kind: Kind, object: ApiObject, now: number): unknown[] {
 /** A value as a cell of the column's type; null where there is none or the type does not fit. */
 function cellOf(values: readonly unknown[], type: string, now: number): unknown {
   const value = values[0];
-  if (value === undefined || value === null) return type === 'date' ? null : null;
+  if (value === undefined || value === null) return null;
   switch (type) {
     case 'integer':
       return typeof value === 'number' ? Math.trunc(value) : null;

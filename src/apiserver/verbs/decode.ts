@@ -13,7 +13,8 @@ import type { WriteOptions } from './target.ts';
 
 /**
  * Turns a parsed body into an object of the kind: checks that it is one, removes or refuses members that the
- * schema does not know, and fills in defaults. The result shares nothing with `body`... but untouched leaves.
+ * schema does not know, and fills in defaults. `dropNulls: false` keeps nulls where no null can be, for validation
+ * to name them. Parts of `body` may be shared with the result.
  */
 export function decodeObject(
   kind: Kind,

@@ -139,6 +139,5 @@ function lineOf(watcher: Watcher, change: Change): string {
   const was = change.before !== undefined && (selects === undefined || selects(change.before.object));
   const is = change.after !== undefined && (selects === undefined || selects(change.after.object));
   if (is) return encoder.line(was ? 'MODIFIED' : 'ADDED', change.last);
-  if (!was) return '';
-  return encoder.line('DELETED', change.after === undefined ? change.last : change.last);
+  return was ? encoder.line('DELETED', change.last) : '';
 }

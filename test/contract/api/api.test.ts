@@ -3,6 +3,7 @@ import { applyCases } from './cases/apply.ts';
 import { collectCases } from './cases/collect.ts';
 import { discoveryCases } from './cases/discovery.ts';
 import { listCases } from './cases/list.ts';
+import { validationCases } from './cases/validation.ts';
 import { watchCases } from './cases/watch.ts';
 import { compareKubectl } from './kubectl.ts';
 import { compareAnswers } from './parity.ts';
@@ -14,6 +15,7 @@ const suites = {
   'objects and lists': listCases,
   watches: watchCases,
   'server-side apply': applyCases,
+  'our kinds, field by field': validationCases,
   'garbage collection': collectCases,
   discovery: discoveryCases,
 };
