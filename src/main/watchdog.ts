@@ -69,9 +69,10 @@ async function run(): Promise<number> {
 
 async function supervise(paths: WorkspacePaths, port: number, mainFolder: string): Promise<number> {
   const journal = openJournal(openLog(join(paths.logs, 'watchdog.log')), systemClock, process.pid);
-  process.on('uncaughtExceptionMonitor', (error) =>
-    journal('error', 'watchdog_uncaught_exception', { error }),
-  );
+  process.on('uncaughtExceptionMonitor', (error, origin) => {
+    const isRejection = origin === 'unhandledRejection';
+    journal('error', isRejection ? 'watchdog_unhandled_rejection' : 'watchdog_uncaught_exception', { error });
+  });
   const settings = settingsFromEnvironment(process.env);
   const historyFile = join(paths.running, 'restarts.json');
   const watchdog = await startWatchdog({
