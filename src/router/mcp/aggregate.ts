@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '#kit/json.ts';
-import { statelessRevisions } from '#mcp/eras.ts';
+import { metaKeys, statelessRevisions, tasksExtension } from '#mcp/eras.ts';
 import { errorCodes, type JsonRpcRequest, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
@@ -96,7 +96,7 @@ function listNotes(view: View): Record<string, unknown> {
 }
 
 const callTool: Handler = async (services, request) => {
-  const params = request.message.params ?? {};
+  const params = withoutTasks(request.message.params ?? {});
   const name = requiredText(params, 'name');
   const owner = await locate(services, request.surface, 'tools', name, wantedAgent(params));
   return relayTo(
@@ -105,6 +105,19 @@ const callTool: Handler = async (services, request) => {
     'agent' in params || owner.name !== name ? { ...params, name: owner.name } : params,
   );
 };
+
+/**
+ * An aggregate has no tasks/get: an agent that saw that the client knows tasks might answer with one that
+ * nobody could ask for. Returns the same params when there is nothing to take away.
+ */
+function withoutTasks(params: Params): Params {
+  const meta = isObject(params['_meta']) ? params['_meta'] : {};
+  const capabilities = meta[metaKeys.clientCapabilities];
+  if (!isObject(capabilities) || !isObject(capabilities['extensions'])) return params;
+  const { [tasksExtension]: tasks, ...extensions } = capabilities['extensions'];
+  if (tasks === undefined) return params;
+  return { ...params, _meta: { ...meta, [metaKeys.clientCapabilities]: { ...capabilities, extensions } } };
+}
 
 const getPrompt: Handler = async (services, request) => {
   const params = request.message.params ?? {};

@@ -84,7 +84,8 @@ async function answerBody(
   const { body, speaker, text } = spoken;
   const [message] = body.messages;
   if (body.batch) return answerBatch(context, request, reply, spoken);
-  if (isInitialize(message)) return initialize(context, reply, message, speaker);
+  if (speaker.era === 'sessions' && isInitialize(message))
+    return initialize(context, reply, message, speaker);
   if (isRequest(message)) {
     if (speaker.era === 'stateless' && message.method === 'subscriptions/listen') {
       return listen(context, request, reply, message);
