@@ -1,5 +1,7 @@
+import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { Registry } from 'prom-client';
 import { startManager } from '#controllers/manager.ts';
 import type { Driver } from '#drivers/driver.ts';
 import { probeLimits } from '#drivers/host/limits.ts';
@@ -13,12 +15,14 @@ import { hostFacts, locateWorkspace } from '#workspace/host.ts';
 import type { WorkspacePaths } from '#workspace/paths.ts';
 import { findCaBundle, trySystemdScope } from './host-facts.ts';
 import { createLog } from './log.ts';
+import { createPromMetrics, createStatusServer } from './metrics.ts';
 import { parseFlags } from './options.ts';
 import { type Running, runUntilEnded } from './run.ts';
 
 /**
  * The controller of one workspace: `--workspace DIR --router-port N`. Sandboxes outlive it and are adopted by the
  * next one.
+ * Its health and metrics are at `controller.sock` of the workspace's runtime folder.
  */
 const log = createLog('controller');
 const checkout = join(import.meta.dirname, '../..');
@@ -35,7 +39,10 @@ async function start(): Promise<Running> {
     userAgent: 'ploinky-controller',
   });
   const drivers = await createDrivers(paths, Number(flags['router-port']));
+  const registry = new Registry();
+  const metrics = createPromMetrics(registry);
   const manager = await startManager({
+    metrics,
     client,
     drivers,
     host: { codeRoot: paths.root },
@@ -45,8 +52,11 @@ async function start(): Promise<Running> {
     random: systemRandom,
     log,
   });
+  rmSync(paths.controllerSocket, { force: true });
+  const status = createStatusServer(registry).listen(paths.controllerSocket);
   return {
     async close() {
+      status.close();
       await manager.stop();
       await client.close();
     },

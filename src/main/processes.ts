@@ -28,7 +28,11 @@ export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: P
       health: { socketPath: paths.apiSocket, path: '/readyz' },
     },
     { name: 'egress', program: program('egress') },
-    { name: 'controller', program: program('controller', ['--router-port', String(port)]) },
+    {
+      name: 'controller',
+      program: program('controller', ['--router-port', String(port)]),
+      health: { socketPath: paths.controllerSocket, path: '/healthz' },
+    },
     {
       name: 'router',
       // The first descriptor that is passed on is 3 in the router too.

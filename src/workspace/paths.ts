@@ -32,6 +32,8 @@ export interface WorkspacePaths {
   readonly apiSocket: string;
   readonly routerSocket: string;
   readonly egressSocket: string;
+  /** Health and metrics of the controller. */
+  readonly controllerSocket: string;
   /** One folder or record per running sandbox. */
   readonly workloads: string;
   /** Renewed by the watchdog; see lease.ts. */
@@ -67,6 +69,7 @@ export function workspacePaths(root: string, host: HostFacts): WorkspacePaths {
     apiSocket: join(runtime, 'api.sock'),
     routerSocket: join(runtime, 'router.sock'),
     egressSocket: join(runtime, 'egress.sock'),
+    controllerSocket: join(runtime, 'controller.sock'),
     workloads: join(runtime, 'w'),
     lease: join(runtime, 'lease'),
     controlGroup: `ploinky-${id}`,
