@@ -80,13 +80,14 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   });
   const stopAnnouncing = announceChanges(services, changes);
   const server = createHttpServer(routesOf(options, services, queue, changes), log);
+  const requests = countRequests(server);
   const address = await listen(server, options.listen);
   log.info('The agent-server listens', { address, agent: config.agent.principal });
   return {
     address,
     settled: source.settled,
     async close() {
-      await shutDown({ server, source, services, changes, queue, stopAnnouncing, settings, clock });
+      await shutDown({ server, requests, source, services, changes, queue, stopAnnouncing, settings, clock });
       await mainProcess?.stop();
       closeForwards();
       await spawner.close();
@@ -200,6 +201,7 @@ function stateOf(source: Source, listing: Listing): StateLine {
 
 interface Running {
   readonly server: Server;
+  readonly requests: RequestCount;
   readonly source: Source;
   readonly services: McpServices;
   readonly changes: Changes;
@@ -215,22 +217,35 @@ async function shutDown(running: Running): Promise<void> {
   services.subscriptions.close();
   services.sessions.closeStreams();
   changes.close();
-  await drain(server, running.settings.drainMs, running.clock);
+  await drain(server, running.requests, running.settings.drainMs, running.clock);
   services.sessions.close();
   await queue.close();
   await source.close();
   server.closeAllConnections();
 }
 
-/** Lets what runs finish, for so many milliseconds. A connection is closed as soon as it is idle. */
-async function drain(server: Server, drainMs: number, clock: Clock): Promise<void> {
+/**
+ * Takes no more connections and lets what runs finish, for so many milliseconds. Requests are counted and
+ * not connections: one that a client opened in advance never becomes idle for Node.
+ */
+async function drain(server: Server, running: RequestCount, drainMs: number, clock: Clock): Promise<void> {
   const end = clock.monotonic() + drainMs;
-  let drained = false;
-  server.close(() => {
-    drained = true;
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
+  server.close();
+  while (running.count > 0 && clock.monotonic() < end) await clock.sleep(20);
+}
+
+interface RequestCount {
+  count: number;
+}
+
+function countRequests(server: Server): RequestCount {
+  const running = { count: 0 };
+  server.prependListener('request', (_request, response) => {
+    running.count += 1;
+    response.once('close', () => {
+      running.count -= 1;
+    });
   });
-  while (!drained && clock.monotonic() < end) {
-    server.closeIdleConnections();
-    await clock.sleep(20);
-  }
+  return running;
 }

@@ -45,12 +45,15 @@ export function createSubscriptions(options: {
   readonly maxStreams: number;
 }): Subscriptions {
   const open = new Set<Subscription>();
+  let stopping = false;
   return {
     open(message, response, resourcesToo) {
       if (open.size >= options.maxStreams) {
         throw new RpcError(errorCodes.internal, `More than ${options.maxStreams} subscriptions are open`);
       }
       const subscription = startStream(message, response, readFilter(message.params, resourcesToo), options);
+      // A client that comes back while the server stops hears at once that it does.
+      if (stopping) subscription.end();
       open.add(subscription);
       response.once('close', () => open.delete(subscription));
     },
@@ -61,6 +64,7 @@ export function createSubscriptions(options: {
       return open.size;
     },
     close() {
+      stopping = true;
       for (const subscription of open) subscription.end();
     },
   };

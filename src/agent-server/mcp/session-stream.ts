@@ -4,6 +4,7 @@ import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import { encodeMessage, sseHeaders, sseKeepAlive } from '#mcp/sse.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Session, SessionStream } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 /** More for one client would only be leaks of its own. */
 const streamsPerSession = 8;
@@ -12,8 +13,9 @@ const streamsPerSession = 8;
 export function openSessionStream(
   session: Session,
   response: ServerResponse,
-  { clock, settings }: { clock: Clock; settings: Settings },
+  { clock, settings, sessions }: { clock: Clock; settings: Settings; sessions: Pick<Sessions, 'stopping'> },
 ): void {
+  if (sessions.stopping) throw new RpcError(errorCodes.server, 'The agent-server stops');
   session.streams ??= [];
   const { streams } = session;
   if (streams.length >= streamsPerSession) {

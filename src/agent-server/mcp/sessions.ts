@@ -13,8 +13,10 @@ export interface Sessions {
   end(session: Session): void;
   all(): Iterable<Session>;
   readonly size: number;
-  /** Ends the sessions' own streams; calls go on. */
+  /** Ends the sessions' own streams for good; calls go on. */
   closeStreams(): void;
+  /** No stream may be opened any more. */
+  readonly stopping: boolean;
   close(): void;
 }
 
@@ -35,6 +37,7 @@ export function createSessions({ clock, random, maxSessions, idleMs }: SessionsO
   const sessions = new Map<string, Session>();
   /** Ended sessions of routers, which would otherwise be made anew. */
   const tombstones = new Set<string>();
+  let stopping = false;
   let cancelSweep = clock.after(idleMs / 4, sweep);
 
   function sweep(): void {
@@ -83,7 +86,11 @@ export function createSessions({ clock, random, maxSessions, idleMs }: SessionsO
     get size() {
       return sessions.size;
     },
+    get stopping() {
+      return stopping;
+    },
     closeStreams() {
+      stopping = true;
       for (const session of sessions.values())
         for (const stream of [...(session.streams ?? [])]) stream.close();
     },
