@@ -27,7 +27,7 @@ export interface Limits {
 export const defaultLimits: Limits = {
   bodyBytes: 3 * 1024 * 1024,
   listItems: 100_000,
-  historyChanges: 4096,
+  historyChanges: 2048,
   watchBufferBytes: 8 * 1024 * 1024,
   watches: 1000,
   connections: 2000,

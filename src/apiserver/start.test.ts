@@ -142,6 +142,28 @@ test('over TLS only the token in the kubeconfig is let in; the port and token st
   await second.close();
 });
 
+test('a certificate near its end is replaced, the token stays', { timeout: 20_000 }, async () => {
+  const folder = await newFolder();
+  const kubeconfig = join(folder, 'kubeconfig');
+  const read = async () => {
+    const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
+    return {
+      ca: config.clusters[0].cluster['certificate-authority-data'],
+      token: config.users[0].user.token,
+    };
+  };
+  const days = (count: number) => ({ ...systemClock, now: () => Date.now() + count * 86_400_000 });
+  const seen = [];
+  for (const clock of [days(0), days(290), days(310)]) {
+    const server = await start(folder, { tls: { port: 0, kubeconfig }, clock });
+    seen.push(await read());
+    await server.close();
+  }
+  assert.deepEqual(seen[1], seen[0]);
+  assert.notEqual(seen[2]?.ca, seen[0]?.ca);
+  assert.equal(seen[2]?.token, seen[0]?.token);
+});
+
 test('what falls out of the window is 410, for a watch and for a page', { timeout: 20_000 }, async () => {
   await withServer({ limits: { historyChanges: 4 } }, async (client) => {
     for (const name of ['a', 'b', 'c']) await client.send('POST', widgets('default'), { body: widget(name) });

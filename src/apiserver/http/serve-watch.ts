@@ -37,9 +37,13 @@ export function serveWatch(engine: Engine, exchange: Exchange, target: Target): 
   limitTime(engine, exchange, sink, close);
 }
 
-/** Writes the head and the first lines before anything that the hub sends. */
+/**
+ * Writes the head and the first lines before anything that the hub sends. The present state, which may be large,
+ * does not count as unread until the client had the time to read it once.
+ */
 function afterHead(exchange: Exchange, sink: WatchSink, first: string): WatchSink {
   let begun = false;
+  let allowance = 0;
   const begin = () => {
     if (begun) return;
     begun = true;
@@ -48,10 +52,16 @@ function afterHead(exchange: Exchange, sink: WatchSink, first: string): WatchSin
       'Cache-Control': 'no-cache, private',
     });
     exchange.response.flushHeaders();
-    if (first !== '') sink.write(first);
+    if (first === '') return;
+    sink.write(first);
+    allowance = sink.buffered();
   };
   return {
     ...sink,
+    buffered() {
+      allowance = Math.min(allowance, sink.buffered());
+      return sink.buffered() - allowance;
+    },
     write(text) {
       begin();
       if (text !== '') sink.write(text);

@@ -4,9 +4,9 @@ import type { Entry } from '../store/history.ts';
 import { partialJson } from '../verbs/partial.ts';
 import type { EventEncoder, EventType } from './hub.ts';
 
-const cache = new WeakMap<Entry, Map<string, string>>();
+let cache = new Map<Entry, Map<string, string>>();
 
-/** Events as plain objects. A line is made once for all watchers of the same kind. */
+/** Events as plain objects. A line is made once for all watchers of the same kind that a change reaches. */
 export function jsonEncoder(kind: Kind): EventEncoder {
   return {
     line: (type, entry) =>
@@ -20,8 +20,9 @@ function objectLine(kind: Kind, type: EventType, entry: Entry): string {
   return `{"type":"${type}","object":${json}}\n`;
 }
 
-/** The line of an entry in one form, made at most once. */
+/** The line of an entry in one form, made at most once while the present changes are handed out, then forgotten. */
 export function cachedLine(form: string, entry: Entry, make: () => string): string {
+  if (cache.size === 0) setImmediate(forget);
   let lines = cache.get(entry);
   if (lines === undefined) {
     lines = new Map();
@@ -33,6 +34,10 @@ export function cachedLine(form: string, entry: Entry, make: () => string): stri
     lines.set(form, line);
   }
   return line;
+}
+
+function forget(): void {
+  cache = new Map();
 }
 
 function bookmarkLine(kind: Kind, version: number, initialEventsEnd: boolean): string {
