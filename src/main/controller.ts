@@ -33,14 +33,15 @@ const leaseTicks = { tickMs: 2_000, staleTicks: 15 };
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), { workspace: undefined, 'router-port': undefined });
   const paths = await locateWorkspace(flags.workspace, process.env);
+  const registry = new Registry();
+  const metrics = createPromMetrics(registry);
   const client = createClient({
+    metrics,
     endpoint: unixEndpoint(paths.apiSocket),
     clock: systemClock,
     userAgent: 'ploinky-controller',
   });
   const drivers = await createDrivers(paths, Number(flags['router-port']));
-  const registry = new Registry();
-  const metrics = createPromMetrics(registry);
   const manager = await startManager({
     metrics,
     client,

@@ -10,6 +10,7 @@ import { followApi } from '#router/follow-api.ts';
 import { publishTable } from '#router/publish-table.ts';
 import { type Listeners, startRouter } from '#router/start.ts';
 import { locateWorkspace } from '#workspace/host.ts';
+import { createAccessLog } from './access-log.ts';
 import { createLog } from './log.ts';
 import { parseFlags } from './options.ts';
 import { type Running, runUntilEnded } from './run.ts';
@@ -42,6 +43,7 @@ async function start(): Promise<Running> {
       ...common,
       tables,
       keys,
+      accessLog: createAccessLog('router'),
       version: readVersion(),
       allowedHosts: splitList(flags['allow-host']),
       allowedOrigins: splitList(flags['allow-origin']),
