@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { Log } from '#kit/log.ts';
 import { createGuard } from './guard.ts';
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
 import { rewriteUrl } from './paths.ts';
@@ -22,6 +23,8 @@ export interface RouterOptions extends ServicesOptions {
   readonly allowedOrigins?: readonly string[];
   /** Ports at which the loopback names count. Default: any. */
   readonly ports?: () => readonly number[] | undefined;
+  /** Where the line of each request goes. Default: `log`. */
+  readonly accessLog?: Log;
   /** Where metrics go. Default: a registry of the router's own. */
   readonly registry?: Registry;
 }
@@ -60,7 +63,7 @@ export function buildRouter(options: RouterOptions): Router {
   app.setErrorHandler((error, request, reply) => answerError(services, error as Error, request, reply));
   app.setNotFoundHandler((_, reply) => reply.code(404).type('text/plain').send('Not Found'));
   const metrics = createRouterMetrics(services, options.registry);
-  observeRequests(app, services, metrics);
+  observeRequests(app, options.accessLog ?? services.log, metrics);
   const shared = { services };
   app.register(healthPlugin, shared);
   app.register(metricsPlugin, { metrics });
@@ -92,12 +95,12 @@ function answerError(services: Services, error: Error, request: FastifyRequest, 
 }
 
 /** One line and one count a request: what was asked and how it went, never a header, a query or a body. */
-function observeRequests(app: FastifyInstance, { log }: Services, metrics: RouterMetrics): void {
+function observeRequests(app: FastifyInstance, log: Log, metrics: RouterMetrics): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { path, resolution } = factsOf(request.raw);
+    const { path } = factsOf(request.raw);
     const { statusCode: status } = reply.raw;
     const { id, method } = request;
-    const surface = resolution.kind;
+    const surface = request.routeOptions.url?.replace(/^\/~?/, '') ?? 'none';
     metrics.observe({ surface, method, status }, reply.elapsedTime / 1000);
     log.info('request', { id, method, path, surface, status, ms: Math.round(reply.elapsedTime * 10) / 10 });
     done();
