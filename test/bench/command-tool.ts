@@ -3,11 +3,10 @@ import { startAgentServer } from './harness/agent-server.ts';
 import type { Bench, BenchResult } from './harness/bench.ts';
 import { createProbe, type Lag } from './harness/probe.ts';
 import { type Scope, until } from './harness/scope.ts';
-import { cleanEnvironment, type SpawnLoop, startSpawnLoop } from './harness/spawn-loop.ts';
+import { cleanEnvironment, type SpawnLoop, type SpawnOutcome, startSpawnLoop } from './harness/spawn-loop.ts';
 import { median, medianRatio } from './harness/stats.ts';
 import { type OpenTarget, startLoad } from './load/client.ts';
 import type { LoadOutcome } from './load/order.ts';
-import type { SpawnOutcome } from './programs/spawn-loop.ts';
 
 const rounds = 5;
 const sliceMs = 1_200;

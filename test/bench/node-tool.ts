@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startAgentServer } from './harness/agent-server.ts';
 import type { Bench, BenchResult } from './harness/bench.ts';
-import { cleanEnvironment, startSpawnLoop } from './harness/spawn-loop.ts';
+import { cleanEnvironment, type SpawnOutcome, startSpawnLoop } from './harness/spawn-loop.ts';
 import { median, medianRatio } from './harness/stats.ts';
 import { startLoad } from './load/client.ts';
 import type { LoadOutcome } from './load/order.ts';
-import type { SpawnOutcome } from './programs/spawn-loop.ts';
 
 const rounds = 4;
 const sliceMs = 1_500;

@@ -1,6 +1,20 @@
 import { join } from 'node:path';
-import type { SpawnOrder, SpawnOutcome } from '../programs/spawn-loop.ts';
 import type { Scope, StartOptions } from './scope.ts';
+
+export interface SpawnOrder {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly concurrency: number;
+  readonly ms: number;
+}
+
+export interface SpawnOutcome {
+  readonly calls: number;
+  readonly seconds: number;
+  readonly callsPerSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+}
 
 /** A process that spawns commands itself, without anything around it. One run at a time. */
 export interface SpawnLoop {
@@ -8,8 +22,12 @@ export interface SpawnLoop {
 }
 
 export function startSpawnLoop(scope: Scope, options: StartOptions = {}): SpawnLoop {
-  const script = join(import.meta.dirname, '../programs/spawn-loop.ts');
-  const program = scope.start(script, [], { ...options, ipc: true });
+  const script = join(import.meta.dirname, '../programs/spawn-loop.mjs');
+  const program = scope.start(script, [], {
+    ...options,
+    nodeFlags: ['--max-semi-space-size=1', ...(options.nodeFlags ?? [])],
+    ipc: true,
+  });
   return {
     run: (order) =>
       new Promise((resolve, reject) => {
