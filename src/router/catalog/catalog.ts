@@ -5,10 +5,10 @@ import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
 import type { Item, ListKind } from './list-kinds.ts';
 
-/** One agent's part of a list, or why there is none. */
+/** One agent's part of a list, or why there is none now and what it was before. */
 export type Part =
   | { readonly agent: string; readonly items: readonly Item[] }
-  | { readonly agent: string; readonly error: string };
+  | { readonly agent: string; readonly error: string; readonly last: readonly Item[] };
 
 /**
  * What every agent lists, asked for when it is first needed and kept until the agent's digest or instance
@@ -53,6 +53,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
 class LazyCatalog implements Catalog {
   readonly #options: CatalogOptions;
   readonly #entries = new Map<string, Entry>();
+  /** By uid: what an agent that is away for a moment listed when it was there. */
+  readonly #last = new Map<string, Map<ListKind, readonly Item[]>>();
   version = 0;
 
   constructor(options: CatalogOptions) {
@@ -69,8 +71,9 @@ class LazyCatalog implements Catalog {
 
   part(target: Target, kind: ListKind): Promise<Part> {
     if (target.unavailable !== undefined) {
-      const { reason, message } = target.unavailable;
-      return Promise.resolve({ agent: target.name, error: `not ready (${reason}): ${message}` });
+      const { reason, message, passing } = target.unavailable;
+      const last = passing ? this.#lastOf(target, kind) : [];
+      return Promise.resolve({ agent: target.name, error: `not ready (${reason}): ${message}`, last });
     }
     const entry = this.#entryOf(target);
     const known = entry.parts.get(kind);
@@ -87,6 +90,18 @@ class LazyCatalog implements Catalog {
         this.#entries.delete(uid);
       }
     }
+    const present = new Set([...table.targets.values()].map((target) => target.identity.uid));
+    for (const uid of this.#last.keys()) if (!present.has(uid)) this.#last.delete(uid);
+  }
+
+  #lastOf(target: Target, kind: ListKind): readonly Item[] {
+    return this.#last.get(target.identity.uid)?.get(kind) ?? [];
+  }
+
+  #remember(target: Target, kind: ListKind, items: readonly Item[]): void {
+    const { uid } = target.identity;
+    const lists = this.#last.get(uid) ?? new Map<ListKind, readonly Item[]>();
+    this.#last.set(uid, lists.set(kind, items));
   }
 
   #entryOf(target: Target): Entry {
@@ -111,11 +126,12 @@ class LazyCatalog implements Catalog {
     const part = fetch(target, kind, deadline.signal).then(
       (items): Part => {
         settle(kind === 'tools' ? listMaxAgeMs : otherListMaxAgeMs, 0);
+        this.#remember(target, kind, items);
         return { agent: target.name, items };
       },
       (error): Part => {
         settle(backoffDelay({ initial: 1_000, max: 30_000 }, failures + 1), failures + 1);
-        return { agent: target.name, error: messageOf(error) };
+        return { agent: target.name, error: messageOf(error), last: this.#lastOf(target, kind) };
       },
     );
     const known: Known = { part, failures, until: Number.POSITIVE_INFINITY };

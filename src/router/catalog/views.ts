@@ -18,6 +18,7 @@ export interface ViewItem {
 /** One surface's merged list of one kind. */
 export interface View {
   readonly items: readonly ViewItem[];
+  /** Also what agents listed that are away for a moment: a call to them waits, and the names of others stay. */
   readonly byExposed: ReadonlyMap<string, ViewItem>;
   /** Names that several agents have. */
   readonly conflicts: ReadonlyMap<string, readonly string[]>;
@@ -61,7 +62,7 @@ export function createViews(options: { tables: TableSource; catalog: Catalog; cl
         surface.agents.map((agent): Promise<Part> => {
           const target = targets.get(`${surface.namespace}/${agent}`);
           return target === undefined
-            ? Promise.resolve({ agent, error: 'does not exist' })
+            ? Promise.resolve({ agent, error: 'does not exist', last: [] })
             : catalog.part(target, kind);
         }),
       );
@@ -87,8 +88,7 @@ export function mergeParts(parts: readonly Part[], surface: McpSurface, kind: Li
   const found = new Map<string, Item>();
   const named: Named[] = [];
   for (const part of parts) {
-    if (!('items' in part)) continue;
-    for (const item of part.items) {
+    for (const item of 'items' in part ? part.items : part.last) {
       const name = String(item[key]);
       if (found.has(`${part.agent} ${name}`)) continue;
       found.set(`${part.agent} ${name}`, item);
@@ -96,10 +96,11 @@ export function mergeParts(parts: readonly Part[], surface: McpSurface, kind: Li
     }
   }
   const exposures = expose(named, surface, kind);
-  const items = exposures.items.map((exposure) => toViewItem(exposure, found, kind));
+  const all = exposures.items.map((exposure) => toViewItem(exposure, found, kind));
+  const away = new Set(parts.flatMap((part) => ('error' in part ? [part.agent] : [])));
   return {
-    items,
-    byExposed: new Map(items.map((item) => [item.exposed, item])),
+    items: all.filter((item) => !away.has(item.agent)),
+    byExposed: new Map(all.map((item) => [item.exposed, item])),
     conflicts: exposures.conflicts,
     errors: parts.flatMap((part) => ('error' in part ? [{ agent: part.agent, message: part.error }] : [])),
     emptyAgents: parts.flatMap((part) => ('items' in part && part.items.length === 0 ? [part.agent] : [])),

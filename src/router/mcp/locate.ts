@@ -52,7 +52,7 @@ function findIn(view: View, name: string, wanted: string | undefined): ViewItem 
   const exact = view.byExposed.get(name);
   if (wanted === undefined) return exact;
   if (exact?.agent === wanted) return exact;
-  return view.items.find((item) => item.agent === wanted && item.name === name);
+  return [...view.byExposed.values()].find((item) => item.agent === wanted && item.name === name);
 }
 
 function notFound(
@@ -93,7 +93,7 @@ export async function locateUri(
   if (listed !== undefined) return listed;
   const templates = await services.views.of(surface, 'templates');
   let best: ViewItem | undefined;
-  for (const item of templates.items) {
+  for (const item of templates.byExposed.values()) {
     if (wanted !== undefined && item.agent !== wanted) continue;
     const literal = literalStart(item.name);
     if (uri.startsWith(literal) && literal.length > literalStart(best?.name ?? '').length) best = item;

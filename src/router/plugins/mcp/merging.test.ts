@@ -92,6 +92,28 @@ test('an agent that is not ready is named with its reason', limits, async (t) =>
   assert.match(JSON.stringify(meta), /late.*not ready \(NotReady\)/);
 });
 
+test('names stay while an agent is away for a moment, and a call to it waits for it', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'a' }, { name: 'b' }], { limits: { readyWaitMs: 2_000 } });
+  const [a, b] = router.agents;
+  assert.ok(a !== undefined && b !== undefined);
+  const headers = await openSession(router);
+  await listed(router, headers);
+  router.tables.set([agentOf(a), agentOf(b, { ready: false })]);
+  const { names } = await listed(router, headers);
+  assert.deepEqual(names, ['a_echo', 'a_whoami', 'a_count']);
+  const call = (name: string) =>
+    post(router, request('tools/call', { name, arguments: { text: 'x' } }), { headers });
+  assert.equal((await call('a_echo')).json.result.content[0].text, 'a: x');
+  setTimeout(() => router.tables.set([agentOf(a), agentOf(b)]), 50);
+  assert.equal((await call('b_echo')).json.result.content[0].text, 'b: x');
+  router.tables.set([agentOf(a)]);
+  assert.equal(
+    (await call('echo')).json.result.content[0].text,
+    'a: x',
+    'an agent that was deleted frees its names',
+  );
+});
+
 test('a changed digest is listed anew, an unchanged one is not', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'demo' }]);
   const [demo] = router.agents;
