@@ -1,4 +1,5 @@
 import type { AgentView, RunFolders, Sandbox, SandboxRun } from '../host/sandbox.ts';
+import { instanceVariable } from '../host/shim/marked.ts';
 import type { Launch } from '../host/shim-plan.ts';
 import { renderBwrapArguments } from './arguments.ts';
 import { type BwrapHost, checkBwrap } from './available.ts';
@@ -75,10 +76,16 @@ function launch(run: SandboxRun, options: BwrapOptions): Launch {
   return {
     file: options.host.bwrap,
     arguments: ['--args', String(descriptors.options), '--', ...rendered.command],
-    environment: {},
+    // Marks bwrap's own processes, too: one that is left over is found by it.
+    environment: pick(run.environment, instanceVariable),
     cwd: '/',
     descriptors: run.kind === 'agent' ? [...inputs, { type: 'listener' }] : inputs,
   };
+}
+
+function pick(environment: Readonly<Record<string, string>>, name: string): Record<string, string> {
+  const value = environment[name];
+  return value === undefined ? {} : { [name]: value };
 }
 
 function userOf(run: SandboxRun, host: BwrapHost): SandboxUser {

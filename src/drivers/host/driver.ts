@@ -1,4 +1,4 @@
-import { appendFile, mkdir, rm } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Availability, Driver, LogOptions } from '../driver.ts';
@@ -6,12 +6,13 @@ import { reasonOfCode } from '../errors.ts';
 import type { InstallStep, Observed, Workload, WorkloadId } from '../workload.ts';
 import { findNoted, findRecords, noteWorkload } from './adopt.ts';
 import { Installs } from './installs.ts';
-import { launchAgent } from './launch-run.ts';
+import { findLiveRun, launchAgent } from './launch-run.ts';
 import { readLog, tailOf } from './log-reader.ts';
 import { observe } from './observe.ts';
 import { type HostDriverOptions, hostDefaults } from './options.ts';
 import { placesOfDriver, runPlaces, workloadKey } from './places.ts';
 import { isAlive } from './record.ts';
+import { removeFiles } from './remove-files.ts';
 import { buryRun, Run } from './run.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
 import { newSlot, type Slot, type StartAttempt } from './slot.ts';
@@ -82,7 +83,13 @@ class HostDriver implements Driver {
       return { done: false };
     }
     if (slot.start !== undefined) return { done: false };
-    slot.removal ??= this.#removeFiles(slot, retain);
+    slot.removal ??= this.#removeFiles(slot, retain).finally(() => {
+      slot.removal = undefined;
+    });
+    // Told to whoever waits for it here; else the next call tries again.
+    slot.removal.catch((error: unknown) => {
+      this.#options.log.warn('files of a workload could not be removed', { workload: id, error });
+    });
     await Promise.race([slot.removal, this.#options.clock.sleep(removeWaitMs)]);
     return { done: slot.isRemoved };
   }
@@ -182,7 +189,7 @@ class HostDriver implements Driver {
       attempt.phase = 'Starting';
       this.#tell(slot);
     }
-    const record = await launchAgent(workload, slot.at, this.#options);
+    const record = findLiveRun(slot.at) ?? (await launchAgent(workload, slot.at, this.#options));
     slot.run = this.#newRun(slot, record);
     await slot.run.follow();
     if (signal.aborted) slot.run.stop(this.#graceMs);
@@ -247,16 +254,16 @@ class HostDriver implements Driver {
   }
 
   async #removeFiles(slot: Slot, retain: boolean): Promise<void> {
-    const { places } = this.#options;
-    const gone = [slot.at.folder, slot.at.files];
-    if (!retain) gone.push(places.workspace(slot.id));
-    for (const folder of gone) await rm(folder, { recursive: true, force: true });
-    const log = places.log(slot.id);
-    const older = Array.from(
-      { length: this.#options.logKeep ?? hostDefaults.logKeep },
-      (_, i) => `${log}.${i + 1}`,
+    // Workspace and log go by the name, which an Agent that was created again has too.
+    const isNameTaken = (await this.list()).some(
+      ({ namespace, name, uid }) =>
+        uid !== slot.id.uid && name === slot.id.name && namespace === slot.id.namespace,
     );
-    if (!retain) for (const path of [log, ...older]) await rm(path, { force: true });
+    const { places, logKeep } = this.#options;
+    await removeFiles(slot, places, {
+      retain: retain || isNameTaken,
+      logKeep: logKeep ?? hostDefaults.logKeep,
+    });
     slot.isRemoved = true;
     this.#slots.delete(slot.at.key);
     this.#tell(slot);

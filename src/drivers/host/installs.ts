@@ -2,11 +2,11 @@ import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CodedError } from '#kit/errors.ts';
 import type { InstallStep, Workload } from '../workload.ts';
-import { launchInstall } from './launch-run.ts';
+import { findLiveRun, launchInstall } from './launch-run.ts';
 import { tailOf } from './log-reader.ts';
 import { openTree } from './open-tree.ts';
 import type { HostDriverOptions } from './options.ts';
-import { depsPlaces, installKey, runPlaces } from './places.ts';
+import { depsPlaces, installKey, type RunPlaces, runPlaces } from './places.ts';
 import { Run } from './run.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
 
@@ -91,16 +91,21 @@ export class Installs {
   async #start(workload: Workload, step: InstallStep): Promise<Run> {
     const { places } = this.#options;
     const at = runPlaces(places, installKey(step.digest));
-    const deps = depsPlaces(places, step.digest);
-    await rm(deps.partial, { recursive: true, force: true });
-    await mkdir(places.deps, { recursive: true, mode: 0o700 });
-    await rm(deps.log, { force: true });
-    const record = await launchInstall(workload, step, at, this.#options);
+    const record = findLiveRun(at) ?? (await this.#launch(workload, step, at));
     const run = this.#follow(record, at.record);
     this.#runs.set(step.digest, run);
     await run.follow();
     if (this.#abandoned.has(step.digest)) run.stop(0);
     return run;
+  }
+
+  async #launch(workload: Workload, step: InstallStep, at: RunPlaces): Promise<WorkloadRecord> {
+    const { places } = this.#options;
+    const deps = depsPlaces(places, step.digest);
+    await rm(deps.partial, { recursive: true, force: true });
+    await mkdir(places.deps, { recursive: true, mode: 0o700 });
+    await rm(deps.log, { force: true });
+    return launchInstall(workload, step, at, this.#options);
   }
 
   #follow(record: WorkloadRecord, recordPath: string): Run {

@@ -6,12 +6,18 @@ import { prepareAgentFolders, prepareInstallFolders } from './folders.ts';
 import { planLimits } from './limits.ts';
 import { type HostDriverOptions, hostDefaults } from './options.ts';
 import { depsPlaces, type RunPlaces } from './places.ts';
-import { readRecord } from './record.ts';
+import { isAlive, readRecord } from './record.ts';
 import type { RunFolders, SandboxRun } from './sandbox.ts';
 import { instanceVariable } from './shim/marked.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
 import type { ShimPlan } from './shim-plan.ts';
 import { spawnShim } from './spawn-shim.ts';
+
+/** A shim that an earlier controller started in its last moment, after this one looked for them. */
+export function findLiveRun(run: RunPlaces): WorkloadRecord | undefined {
+  const record = readRecord(run.record);
+  return record !== undefined && isAlive(record) ? record : undefined;
+}
 
 /** Starts a new instance of the agent in its own shim. Throws TerminalError for what cannot be run at all. */
 export async function launchAgent(

@@ -5,7 +5,7 @@ import { type ControlConnection, connectControl } from './control-client.ts';
 import { isAlive, readRecord } from './record.ts';
 import type { ShimState, StateLine } from './shim/control-server.ts';
 import { type WorkloadRecord, writeRecord } from './shim/record-file.ts';
-import { clearInstance } from './shim/stop.ts';
+import { clearRun } from './shim/stop.ts';
 
 /** How long a shim may take to end after the sandbox's own grace before it is killed. */
 const shimGraceMs = 5_000;
@@ -100,7 +100,7 @@ export async function buryRun(record: WorkloadRecord, path: string, clock: Clock
   if (record.sandbox !== undefined && isAlive({ shim: record.sandbox })) {
     signalGroup(record.sandbox.pid, 'SIGKILL');
   }
-  await clearInstance(record.instance, record.cgroups, clock);
+  await clearRun(record, clock);
   if (record.address !== undefined) rmSync(record.address.replace(/^unix:/, ''), { force: true });
   rmSync(record.controlSocket, { force: true });
   const exit = { code: null, signal: 'SIGKILL', at: clock.now(), cause: 'its shim was killed' };

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { Driver } from '#drivers/driver.ts';
 import { probeLimits } from '#drivers/host/limits.ts';
-import { placesOfDriver, runPlaces, workloadKey } from '#drivers/host/places.ts';
+import { installKey, placesOfDriver, runPlaces, workloadKey } from '#drivers/host/places.ts';
 import { readRecord } from '#drivers/host/record.ts';
 import type { Observed, Workload } from '#drivers/workload.ts';
+import { systemRandom } from '#kit/random.ts';
 import {
   bwrapAvailability,
   bwrapDriver,
@@ -80,7 +81,7 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       process.kill(recordOf(workload).shim.pid, 'SIGTERM');
       const seen = await ensureUntil(driver, workload, isFailed, { start: false });
       assert.match(seen.message, /SIGTERM/);
-      assert.equal(isThere(pid), false);
+      await until(() => !isThere(pid));
       await removeFully(driver, workload);
     });
 
@@ -129,6 +130,24 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       await until(() => processesWith(`sleep\0${marker}`).length === 0);
     });
 
+    it('leaves nothing of a start that is undone at any moment', async () => {
+      let serial = 0;
+      const mark = `undone-${process.pid}`;
+      const uuid = () => {
+        serial += 1;
+        return `${serial.toString().padStart(8, '0')}-${mark}`;
+      };
+      open({ random: { ...systemRandom, uuid }, graceMs: 0 });
+      for (let round = 0; round < 15; round += 1) {
+        const workload = workloadOf();
+        await driver.ensure(workload, { start: true });
+        if (round > 4) await ensureUntil(driver, workload, (seen) => seen.instances.length > 0);
+        await new Promise((resolve) => setTimeout(resolve, round > 4 ? (round - 4) / 2 : round * 25));
+        await removeFully(driver, workload);
+      }
+      await until(() => processesWith(mark, 'environ').length === 0);
+    });
+
     it('ends with the workspace: at once when the lease says down, late when it goes stale', async () => {
       const ownLease = join(host.folder, 'lease');
       const lease = { path: ownLease, tickMs: 50, staleTicks: 10 };
@@ -173,6 +192,19 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       );
       await removeFully(driver, workload, false);
       assert.equal(existsSync(folder), false);
+    });
+
+    it('leaves the workspace folder to an Agent of the same name that was created again', async () => {
+      const workload = workloadOf();
+      const successor = workloadOf({ id: { ...workload.id, uid: `${workload.id.uid}-again` } });
+      open();
+      await ensureUntil(driver, workload, isRunning);
+      const { address } = onlyInstance(await ensureUntil(driver, successor, isRunning));
+      await removeFully(driver, workload, false);
+      const ran = await runInside(address, '/bin/sh', '-c', 'echo mine > "$WORKSPACE_PATH/note"');
+      assert.equal(ran.code, 0, ran.stderr);
+      await removeFully(driver, successor, false);
+      assert.equal(existsSync(host.places.workspace(successor.id)), false);
     });
 
     it('puts no secret on a command line, in a log or into a file', async () => {
@@ -277,7 +309,7 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
     });
 
     it('ends an install nobody waits for any more', async () => {
-      const marker = `88${process.pid}`;
+      const marker = `${kind === 'bwrap' ? 88 : 89}${process.pid}`;
       const install = {
         command: ['/bin/sleep', marker],
         env: {},
@@ -305,8 +337,8 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       const workload = workloadOf({ install });
       open();
       await driver.ensure(workload, { start: true });
-      const marker = `${kind === 'bwrap' ? 'sleep' : 'sleep 1; mkdir'}`;
-      await until(() => processesWith(marker).length > 0);
+      const at = runPlaces(placesOfDriver(host.places, kind), installKey(digest));
+      await until(() => readRecord(at.record)?.sandbox !== undefined);
       await driver.close();
       open();
       const begin = performance.now();
@@ -487,12 +519,12 @@ function readStatus(pid: number): string {
   }
 }
 
-/** Processes of this machine whose command line holds `text`, this one not counted. */
-function processesWith(text: string): string[] {
+/** Processes of this machine whose command line (or environment) holds `text`, this one not counted. */
+function processesWith(text: string, file: 'cmdline' | 'environ' = 'cmdline'): string[] {
   return readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return false;
     try {
-      return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(text);
+      return readFileSync(`/proc/${name}/${file}`, 'utf8').includes(text);
     } catch {
       return false;
     }

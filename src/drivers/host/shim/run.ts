@@ -1,17 +1,19 @@
 import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import { identifyProcess } from '#kit/process.ts';
 import type { ShimPlan } from '../shim-plan.ts';
 import { applyLimits } from './cgroups.ts';
+import { claimFolder } from './claim.ts';
 import { type ControlServer, type ShimState, serveControl } from './control-server.ts';
 import { watchLease } from './lease.ts';
 import { openRotatingLog } from './log-file.ts';
 import { type RecordedExit, type WorkloadRecord, writeRecord } from './record-file.ts';
 import { listenForChild, openRelay } from './sockets.ts';
 import { type Started, startCommand } from './start.ts';
-import { clearInstance, killHard, stopGracefully } from './stop.ts';
+import { clearRun, killGroup, stopGracefully } from './stop.ts';
 
 /**
  * The life of one shim: start the sandbox, tell who connects, stop it when asked, when its time is over or
@@ -41,6 +43,7 @@ class Shim {
   #leader: number | undefined;
   #cause: string | undefined;
   #cancels: (() => void)[] = [];
+  #release: () => void = () => undefined;
 
   constructor(plan: ShimPlan, clock: Clock) {
     const identity = identifyProcess(process.pid) ?? { pid: process.pid, startTime: '', bootId: '' };
@@ -64,6 +67,7 @@ class Shim {
   }
 
   async run(onReady: () => void): Promise<RecordedExit> {
+    this.#release = claimFolder(join(dirname(this.#plan.recordPath), 'claim'), this.#record.shim);
     writeRecord(this.#plan.recordPath, this.#record);
     this.#control = await serveControl(
       this.#plan.controlSocket,
@@ -137,8 +141,9 @@ class Shim {
 
   async #finish(exit: RecordedExit): Promise<void> {
     for (const cancel of this.#cancels) cancel();
-    if (this.#started !== undefined) killHard(this.#started.child, this.#leader);
-    await clearInstance(this.#record.instance, this.#record.cgroups, this.#clock);
+    // What a command that ended by itself left in its group; its pid may be another's by now, its group not.
+    if (this.#leader !== undefined) killGroup(this.#leader);
+    await clearRun(this.#record, this.#clock);
     for (const path of [this.#plan.listenSocket, ...this.#plan.relays.map((relay) => relay.listen)]) {
       if (path !== undefined) rmSync(path, { force: true });
     }
@@ -146,6 +151,7 @@ class Shim {
     await new Promise<void>((resolve) => this.#log.end(resolve));
     await this.#control?.close();
     rmSync(this.#plan.controlSocket, { force: true });
+    this.#release();
   }
 
   #update(state: ShimState, change: Partial<WorkloadRecord>): void {

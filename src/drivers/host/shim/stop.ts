@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Clock } from '#kit/clock.ts';
-import { signalGroup } from '#kit/process.ts';
+import { isRunning, signalGroup } from '#kit/process.ts';
 import { killGroups, removeGroups } from './cgroups.ts';
 import { killMarked } from './marked.ts';
+import type { WorkloadRecord } from './record-file.ts';
 
 /** Asks the sandbox's process group to end and ends it by force after `graceMs`. Returns the cancel function. */
 export function stopGracefully(
@@ -33,10 +34,29 @@ function isStillSettingUp(child: ChildProcess, leader: number): boolean {
   }
 }
 
-/** SIGKILL to the group and to the command the shim started; a pid namespace dies with its first process. */
+/**
+ * SIGKILL to the sandbox's first process, with which its pid namespace dies, to its group and last to the
+ * command that the shim started. That one alone would not do: killed in the middle of making the sandbox, it
+ * leaves a child that waits for it for ever.
+ */
 export function killHard(child: ChildProcess, leader: number | undefined): void {
-  if (leader !== undefined) trySignal(leader, 'SIGKILL');
+  if (leader !== undefined) {
+    trySignal(leader, 'SIGKILL');
+    tryKill(leader);
+  }
   child.kill('SIGKILL');
+}
+
+export function killGroup(leader: number): void {
+  trySignal(leader, 'SIGKILL');
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Ended already.
+  }
 }
 
 function trySignal(group: number, signal: NodeJS.Signals): void {
@@ -47,18 +67,18 @@ function trySignal(group: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** What of a record says which processes belong to the run. */
+type Belongings = Pick<WorkloadRecord, 'instance' | 'cgroups' | 'sandbox'>;
+
 /**
- * Ends whatever is left of an instance, in its control groups or marked by its environment, and removes the
- * groups; gives up after two seconds.
+ * Ends whatever is left of a run, in its control groups or marked by its environment, waits until it is gone
+ * and removes the groups; gives up after two seconds.
  */
-export async function clearInstance(
-  instance: string,
-  cgroups: readonly string[],
-  clock: Clock,
-): Promise<void> {
+export async function clearRun(run: Belongings, clock: Clock): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const left = killGroups(cgroups) + killMarked(instance);
-    if (left === 0 && removeGroups(cgroups)) return;
+    const left = killGroups(run.cgroups) + killMarked(run.instance);
+    const isGone = left === 0 && (run.sandbox === undefined || !isRunning(run.sandbox));
+    if (isGone && removeGroups(run.cgroups)) return;
     await clock.sleep(10);
   }
 }
