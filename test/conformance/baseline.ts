@@ -7,8 +7,9 @@ import type { RequirementSet } from './suite.ts';
 
 const path = join(import.meta.dirname, 'expected-failures.json');
 
-/** How the fixture was reached: alone, or as an agent behind the router. */
-export type Way = 'direct' | 'router';
+/** How the fixture was reached: alone, or as an agent behind the router, by itself or among all agents. */
+export const ways = ['direct', 'router', 'aggregate'] as const;
+export type Way = (typeof ways)[number];
 export type Baseline = Record<Way, Record<RequirementSet, readonly string[]>>;
 
 export async function readBaseline(): Promise<Baseline> {

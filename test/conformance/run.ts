@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { compare, readBaseline, type Way, writeBaseline } from './baseline.ts';
+import { ways as allWays, compare, readBaseline, type Way, writeBaseline } from './baseline.ts';
 import { type Row, renderMissing, renderTable } from './report.ts';
 import { scoreOf } from './score.ts';
 import { missingSuite, type RequirementSet, requirementSets, runSuite } from './suite.ts';
 import { startTarget } from './targets.ts';
 
 // Measures MCP conformance and prints scores and what is missing:
-//   node test/conformance/run.ts [direct|router] [--requirements 2025-11-25|2026-07-28] [--write]
+//   node test/conformance/run.ts [direct|router|aggregate] [--requirements 2025-11-25|2026-07-28] [--write]
 // --write makes what fails now the baseline. Exits with 1 when results and baseline differ.
 
 const { positionals, values } = parseArgs({
@@ -14,9 +14,7 @@ const { positionals, values } = parseArgs({
   options: { requirements: { type: 'string' }, write: { type: 'boolean', default: false } },
 });
 if (missingSuite !== undefined) fail(missingSuite);
-const ways = (['direct', 'router'] as const).filter(
-  (way) => positionals.length === 0 || positionals.includes(way),
-);
+const ways = allWays.filter((way) => positionals.length === 0 || positionals.includes(way));
 const sets = requirementSets.filter(
   (set) => values.requirements === undefined || values.requirements === set,
 );

@@ -20,7 +20,8 @@ export interface Target {
 
 export const startTarget: Record<Way, () => Promise<Target>> = {
   direct: startDirect,
-  router: startBehindRouter,
+  router: () => startBehindRouter('/mcps/conformance/mcp'),
+  aggregate: () => startBehindRouter('/mcp'),
 };
 
 /** One file with everything in it, so that a sandbox needs no packages. */
@@ -55,15 +56,21 @@ async function startDirect(): Promise<Target> {
   };
 }
 
-async function startBehindRouter(): Promise<Target> {
+/** Puts the agent `conformance` into a workspace's folder. Returns the path of its manifest. */
+export async function addConformanceAgent(root: string): Promise<string> {
+  const folder = join(root, 'conformance');
+  const manifest = join(folder, 'agent.yaml');
+  await mkdir(join(folder, 'code'), { recursive: true });
+  await bundleFixture(join(folder, 'code/server.mjs'));
+  await cp(join(fixture, 'agent.yaml'), manifest);
+  return manifest;
+}
+
+async function startBehindRouter(path: string): Promise<Target> {
   const workspace = await createWorkspace({ examples: [] });
-  const folder = join(workspace.paths.root, 'conformance');
   try {
-    await mkdir(join(folder, 'code'), { recursive: true });
-    await bundleFixture(join(folder, 'code/server.mjs'));
-    await cp(join(fixture, 'agent.yaml'), join(folder, 'agent.yaml'));
-    const url = await workspace.up('--apply', join(folder, 'agent.yaml'));
-    return { url: `${url}/mcps/conformance/mcp`, stop: () => workspace.remove() };
+    const url = await workspace.up('--apply', await addConformanceAgent(workspace.paths.root));
+    return { url: `${url}${path}`, stop: () => workspace.remove() };
   } catch (error) {
     await workspace.remove();
     throw error;

@@ -13,6 +13,7 @@ import { startTarget, type Target } from '#test/conformance/targets.ts';
 const ways: readonly (readonly [Way, string])[] = [
   ['direct', 'a conformance server by itself'],
   ['router', 'the same server as an agent, below /mcps'],
+  ['aggregate', 'the same agent at /mcp, where all agents are'],
 ];
 
 for (const [way, name] of ways) {
