@@ -8,6 +8,8 @@ export type AgentServerErrorCode =
   | 'InvalidToolFile'
   /** The command line is wrong. */
   | 'Usage'
+  /** Too many tasks wait already. */
+  | 'QueueFull'
   /** The process behind a call could not be kept running. */
   | 'UpstreamLost'
   /** The upstream did not answer in time. */

@@ -65,6 +65,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     random,
     logTailBytes: () => logTailBytes,
     maxFinished: settings.maxFinishedTasks,
+    maxPending: settings.maxQueuedCalls,
   });
   const onLogTailBytes = (bytes: number) => {
     logTailBytes = bytes;

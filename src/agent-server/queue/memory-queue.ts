@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
+import { AgentServerError } from '../errors.ts';
 import { createLogTail, type LogTail } from './log-tail.ts';
 import type { Lease, NewTask, Outcome, TaskQueue, TaskRecord, TaskStatus } from './queue.ts';
 
@@ -10,6 +11,8 @@ export interface MemoryQueueOptions {
   readonly logTailBytes: () => number;
   /** Finished tasks that are remembered; the oldest are forgotten first. */
   readonly maxFinished: number;
+  /** Tasks that may wait; one more is refused with QueueFull. */
+  readonly maxPending: number;
 }
 
 interface Entry {
@@ -36,8 +39,15 @@ export function createMemoryQueue(options: MemoryQueueOptions): TaskQueue {
   return {
     async enqueue(task) {
       const known = store.byKey(task.key);
-      if (known === undefined) announce();
-      return toRecord(known ?? store.add(task));
+      if (known !== undefined) return toRecord(known);
+      if (store.select('pending').length >= options.maxPending) {
+        throw new AgentServerError(
+          'QueueFull',
+          `More than ${options.maxPending} tasks wait; try again later`,
+        );
+      }
+      announce();
+      return toRecord(store.add(task));
     },
     async lease() {
       const entry = store.oldestPending();

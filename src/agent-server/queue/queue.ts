@@ -8,7 +8,10 @@ import type { Result } from '#mcp/results.ts';
  * an outcome puts the task back, at its old place. Order is that of enqueueing.
  */
 export interface TaskQueue {
-  /** Same `key`, same task: a repeated enqueue returns the first one's record and adds nothing. */
+  /**
+   * Same `key`, same task: a repeated enqueue returns the first one's record and adds nothing.
+   * Rejects with QueueFull when too many wait already.
+   */
   enqueue(task: NewTask): Promise<TaskRecord>;
   /** The oldest pending task, now running; undefined when there is none. `attempt` counts from 1. */
   lease(): Promise<Lease | undefined>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Lease, NewTask, TaskQueue } from '#agent-server/queue/queue.ts';
 
-/** What every TaskQueue must do. `make` gives an empty one with room for 100-byte logs and 5 finished tasks. */
+/** What every TaskQueue must do. `make` gives an empty one with room for 100-byte logs, 5 finished and 7 waiting tasks. */
 export function queueContract(name: string, make: (t: TestContext) => Promise<TaskQueue>): void {
   const timeout = 20_000;
   const task = (toolName: string, more: Partial<NewTask> = {}): NewTask => ({
@@ -143,6 +143,15 @@ export function queueContract(name: string, make: (t: TestContext) => Promise<Ta
     await queue.enqueue(task('b'));
     await settleDown();
     assert.equal(heard, after);
+  });
+
+  check('one task too many is refused, and what waits stays', async (queue) => {
+    for (let count = 0; count < 7; count++) await queue.enqueue(task('a', { key: `k${count}` }));
+    await assert.rejects(queue.enqueue(task('b')), { code: 'QueueFull' });
+    assert.equal((await queue.enqueue(task('a', { key: 'k0' }))).toolName, 'a');
+    assert.equal((await queue.list()).length, 7);
+    await leased(queue);
+    await queue.enqueue(task('b'));
   });
 
   check('only so many finished tasks are remembered, the latest ones', async (queue) => {

@@ -4,5 +4,11 @@ import { systemRandom } from '#kit/random.ts';
 import { queueContract } from './contract.ts';
 
 queueContract('memory', async () =>
-  createMemoryQueue({ clock: systemClock, random: systemRandom, logTailBytes: () => 100, maxFinished: 5 }),
+  createMemoryQueue({
+    clock: systemClock,
+    random: systemRandom,
+    logTailBytes: () => 100,
+    maxFinished: 5,
+    maxPending: 7,
+  }),
 );
