@@ -1,6 +1,7 @@
 import { messageOf } from '#kit/errors.ts';
 import { ApiError, badRequest } from '../api-error.ts';
 import { unsupportedMediaType } from '../verbs/decode.ts';
+import { duplicateFields } from './duplicates.ts';
 import type { Exchange } from './exchange.ts';
 import { protobufType, readProtobuf } from './protobuf.ts';
 
@@ -29,14 +30,21 @@ async function readBytes(exchange: Exchange, limit: number): Promise<Buffer> {
 
 /**
  * Reads a body that is an object or options: JSON, or Kubernetes' protobuf for built-in kinds.
- * Undefined when it is empty. Throws 415 for another media type.
+ * Undefined when it is empty; members said twice are added to `duplicates`. Throws 415 for another media type.
  */
-export async function readObjectBody(exchange: Exchange, limit: number): Promise<unknown> {
+export async function readObjectBody(
+  exchange: Exchange,
+  limit: number,
+  duplicates: string[] = [],
+): Promise<unknown> {
   const type = exchange.contentType;
   if (type === protobufType) return readProtobuf(await readBytes(exchange, limit));
   if (type !== '' && type !== 'application/json')
     throw unsupportedMediaType(['application/json', protobufType]);
-  return parseJson(await readBody(exchange, limit));
+  const text = await readBody(exchange, limit);
+  const value = parseJson(text);
+  duplicates.push(...duplicateFields(text));
+  return value;
 }
 
 /** Parses JSON. Throws 400 that says where it breaks. An empty text is undefined. */

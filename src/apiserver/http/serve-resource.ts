@@ -29,7 +29,7 @@ export async function serveResource(engine: Engine, exchange: Exchange, target: 
       return serveGet(engine, exchange, named);
     case 'PUT': {
       const options = readWriteOptions(exchange);
-      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes, options.duplicates);
       const { object, created } = await updateObject(engine, named, body, options);
       return exchange.json(created ? 201 : 200, object);
     }
@@ -53,7 +53,7 @@ async function serveCollection(engine: Engine, exchange: Exchange, target: Targe
       return serveWatchOrError(engine, exchange, target);
     case 'POST': {
       const options = readWriteOptions(exchange);
-      const body = await readObjectBody(exchange, engine.limits.bodyBytes);
+      const body = await readObjectBody(exchange, engine.limits.bodyBytes, options.duplicates);
       return exchange.json(201, await createObject(engine, target, body, options));
     }
     case 'DELETE': {

@@ -100,7 +100,9 @@ function startVersion(
 ): { version: number; snapshot: boolean } {
   const now = engine.store.version;
   const text = options.resourceVersion ?? '';
-  if (text !== '' && text !== '0' && parseVersion(text) > now) throw tooLarge(parseVersion(text), now);
+  // A version from the future is waited for, as the API server does.
+  if (initial && text !== '' && text !== '0' && parseVersion(text) > now)
+    throw tooLarge(parseVersion(text), now);
   if (initial) return { version: now, snapshot: true };
   if (text === '' || text === '0')
     return { version: now, snapshot: options.resourceVersionMatch === undefined };

@@ -29,6 +29,7 @@ export function readWriteOptions(exchange: Exchange): WriteOptions {
     fieldManager: fieldManager !== '' || apply ? fieldManager : managerOf(exchange.header('user-agent')),
     fieldValidation,
     force: /^(true|1|t)$/i.test(query.get('force') ?? ''),
+    duplicates: [],
     warn: (text) => exchange.warn(text),
   };
 }

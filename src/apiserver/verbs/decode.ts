@@ -19,7 +19,7 @@ import type { WriteOptions } from './target.ts';
 export function decodeObject(
   kind: Kind,
   body: unknown,
-  options: Pick<WriteOptions, 'fieldValidation' | 'warn'>,
+  options: Pick<WriteOptions, 'fieldValidation' | 'warn' | 'duplicates'>,
   { defaults = true, dropNulls = true } = {},
 ): ApiObject {
   if (!isObject(body)) throw badRequest(`the body is not a JSON object: it must be a ${kind.kind}`);
@@ -60,10 +60,11 @@ function wrongKind(kind: Kind, body: Record<string, unknown>, actual: string): A
 function reportUnknown(
   kind: Kind,
   unknown: readonly string[],
-  options: Pick<WriteOptions, 'fieldValidation' | 'warn'>,
+  options: Pick<WriteOptions, 'fieldValidation' | 'warn' | 'duplicates'>,
 ): void {
-  if (unknown.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = unknown.toSorted().map((path) => `unknown field ${JSON.stringify(path)}`);
+  const twice = (options.duplicates ?? []).map((path) => `duplicate field ${JSON.stringify(path)}`);
+  const texts = [...twice, ...unknown.toSorted().map((path) => `unknown field ${JSON.stringify(path)}`)];
+  if (texts.length === 0 || options.fieldValidation === 'Ignore') return;
   if (options.fieldValidation === 'Warn') {
     for (const text of texts) options.warn(text);
     return;

@@ -25,6 +25,8 @@ export interface WriteOptions {
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
   /** Server-side apply only: take fields that others own. */
   readonly force: boolean;
+  /** Members that the body said more than once; filled while it is read. */
+  readonly duplicates?: string[];
   /** Receives a text for a Warning header. */
   warn(text: string): void;
 }

@@ -101,7 +101,8 @@ export class WatchHub {
   sendBookmarks(): void {
     for (const set of this.#watchers.values())
       for (const watcher of set)
-        if (watcher.bookmarks) watcher.sink.write(watcher.encoder.bookmark(this.#store.version, false));
+        if (watcher.bookmarks && this.#store.version >= watcher.version)
+          watcher.sink.write(watcher.encoder.bookmark(this.#store.version, false));
   }
 
   #publish(storage: Storage, changes: readonly Change[]): void {

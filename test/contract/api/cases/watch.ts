@@ -162,4 +162,15 @@ export const watchCases: Case[] = [
       assert.equal(event?.object.spec, undefined);
     },
   },
+  {
+    name: 'a watch from a version of the future waits in silence',
+    async run(bench) {
+      const namespace = await bench.namespace();
+      const query = '?watch=1&timeoutSeconds=1&resourceVersion=99999999';
+      const stream = await bench.client.watch(widgets(namespace, '', query));
+      await create(bench, namespace, 'a');
+      assert.equal(stream.status, 200);
+      assert.deepEqual(await stream.end(), []);
+    },
+  },
 ];

@@ -23,6 +23,15 @@ export const objectSteps: Step[] = [
   post('drops unknown fields when ignoring', widget('ignored', { nope: 1 }), '?fieldValidation=Ignore'),
   post('refuses a bad fieldValidation', widget('x1'), '?fieldValidation=Bogus'),
   post('refuses a bad dryRun', widget('x1'), '?dryRun=Some'),
+  post(
+    'warns of a member said twice',
+    '{"apiVersion":"contract.ploinky.dev/v1","kind":"Widget","metadata":{"name":"twice"},"spec":{"size":1,"parts":[{"name":"a","name":"b"}],"size":2}}',
+  ),
+  post(
+    'refuses a member said twice when strict',
+    '{"apiVersion":"contract.ploinky.dev/v1","kind":"Widget","metadata":{"name":"thrice"},"spec":{"size":1,"size":2,"nope":1}}',
+    '?fieldValidation=Strict',
+  ),
   post('dry-runs a creation', widget('dry'), '?dryRun=All'),
   get('has not made it', w('dry')),
   post('refuses a bad name', widget('Bad_Name')),
