@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { isObject } from '#kit/json.ts';
-import { verifyCompact } from './jws.ts';
+import { decodeStrict, verifyCompact } from './jws.ts';
 import { createKeyRing, type WireKey } from './keys.ts';
 
 /** Vectors of C2SP/wycheproof. */
@@ -102,6 +103,23 @@ function forge(header: string, payload = '{}', secret = key.secret): string {
   const input = `${Buffer.from(header).toString('base64url')}.${Buffer.from(payload).toString('base64url')}`;
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
+
+test('decodeStrict takes exactly what encoding gives', () => {
+  const text = fc.stringMatching(/^[A-Za-z0-9_+/= \n?.-]{0,12}$/);
+  fc.assert(
+    fc.property(text, (given) => {
+      const canonical = given !== '' && Buffer.from(given, 'base64url').toString('base64url') === given;
+      if (canonical) assert.equal(decodeStrict(given).toString('base64url'), given);
+      else assert.throws(() => decodeStrict(given), { code: 'InvocationRejected' });
+    }),
+    { numRuns: 5_000 },
+  );
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1 }), (bytes) =>
+      Buffer.from(bytes).equals(decodeStrict(Buffer.from(bytes).toString('base64url'))),
+    ),
+  );
+});
 
 test('a plain header passes, in any order of members', () => {
   assert.ok(

@@ -20,8 +20,8 @@ export interface Catalog {
   part(target: Target, kind: ListKind): Promise<Part>;
   /** Moves whenever any part may have changed; what was made of parts of another version is stale. */
   readonly version: number;
-  /** Monotonic time until which nothing has to be asked again for its age. */
-  readonly freshUntil: number;
+  /** Monotonic time until which none of these agents has to be asked again for the age of its list. */
+  freshUntil(targets: readonly Target[], kind: ListKind): number;
   /** Drops what the table says is outdated. */
   retain(table: RoutingTable): void;
 }
@@ -61,10 +61,11 @@ class LazyCatalog implements Catalog {
     this.#options = options;
   }
 
-  get freshUntil(): number {
+  freshUntil(targets: readonly Target[], kind: ListKind): number {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const entry of this.#entries.values()) {
-      for (const known of entry.parts.values()) earliest = Math.min(earliest, known.until);
+    for (const { identity } of targets) {
+      const known = this.#entries.get(identity.uid)?.parts.get(kind);
+      if (known !== undefined) earliest = Math.min(earliest, known.until);
     }
     return earliest;
   }

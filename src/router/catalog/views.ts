@@ -1,6 +1,7 @@
 import type { Clock } from '#kit/clock.ts';
 import { type Exposure, exposeNames, filterNames, type Named, type RenamedItem } from '#routing/naming.ts';
 import type { McpSurface } from '#routing/surface.ts';
+import type { Target } from '#routing/target.ts';
 import type { TableSource } from '../sources.ts';
 import type { Catalog, Part } from './catalog.ts';
 import { type Item, type ListKind, listKinds } from './list-kinds.ts';
@@ -58,9 +59,11 @@ export function createViews(options: { tables: TableSource; catalog: Catalog; cl
       const known = current(surface, kind);
       if (known !== undefined) return known;
       const { targets } = tables.current();
+      const there: Target[] = [];
       const parts = await Promise.all(
         surface.agents.map((agent): Promise<Part> => {
           const target = targets.get(`${surface.namespace}/${agent}`);
+          if (target !== undefined) there.push(target);
           return target === undefined
             ? Promise.resolve({ agent, error: 'does not exist', last: [] })
             : catalog.part(target, kind);
@@ -68,7 +71,11 @@ export function createViews(options: { tables: TableSource; catalog: Catalog; cl
       );
       const view = mergeParts(parts, surface, kind);
       if (kept.size > 5_000) kept.clear();
-      kept.set(viewName(surface, kind), { version: catalog.version, freshUntil: catalog.freshUntil, view });
+      kept.set(viewName(surface, kind), {
+        version: catalog.version,
+        freshUntil: catalog.freshUntil(there, kind),
+        view,
+      });
       return view;
     },
     last: (surface, kind) => kept.get(viewName(surface, kind))?.view,

@@ -92,6 +92,19 @@ test('an agent that is not ready is named with its reason', limits, async (t) =>
   assert.match(JSON.stringify(meta), /late.*not ready \(NotReady\)/);
 });
 
+test('a list that grew old makes no other list old', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { otherListMaxAgeMs: 1 } });
+  const headers = await openSession(router);
+  await post(router, request('resources/list'), { headers });
+  await listed(router, headers);
+  const { services, tables } = router;
+  const surface = tables.current().surfaces.find((candidate) => candidate.kind === 'mcp');
+  assert.ok(surface?.kind === 'mcp');
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(services.views.current(surface, 'resources'), undefined);
+  assert.ok(services.views.current(surface, 'tools') !== undefined);
+});
+
 test('names stay while an agent is away for a moment, and a call to it waits for it', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'a' }, { name: 'b' }], { limits: { readyWaitMs: 2_000 } });
   const [a, b] = router.agents;
