@@ -39,7 +39,7 @@ export interface Catalog {
 
 export interface SourceStatus {
   readonly ready: boolean;
-  /** A constant for machines: Ready, Starting, ConfigInvalid, UpstreamUnavailable. */
+  /** A constant for machines: Ready, Starting, ConfigInvalid, UpstreamNotReady. */
   readonly reason: string;
   readonly message: string;
 }

@@ -42,6 +42,8 @@ export const agentReasons = {
   UpstreamNotReady:
     'The agent-server runs, but the agent’s own MCP server does not answer it. Read the agent’s log.',
   ConfigInvalid: 'The MCP configuration cannot be read. Mend the file or the field that the message names.',
+  ConfigProblems:
+    'The agent answers, but entries of its MCP configuration were left out. Mend what the message names.',
   CodeUnavailable:
     'The files for /code cannot be had: the folder, repository or image is not there or lies outside the workspace. Mend spec.code.',
   SecretMissing:

@@ -27,8 +27,8 @@ import { type Running, runUntilEnded } from './run.ts';
 const log = createLog('controller');
 const checkout = join(import.meta.dirname, '../..');
 
-/** The shims look at the lease every two seconds and end after half a minute of looks without a change. */
-const leaseTicks = { tickMs: 2_000, staleTicks: 15 };
+/** The shims look at the lease twice a second and end after half a minute of looks without a change. */
+const leaseTicks = { tickMs: 500, staleTicks: 60 };
 
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), { workspace: undefined, 'router-port': undefined });

@@ -62,7 +62,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     events: { onNotification },
     prepare: refresh,
     onUp: () => setStatus({ ready: true, reason: 'Ready', message: '' }),
-    onDown: (reason) => setStatus({ ready: false, reason: 'UpstreamUnavailable', message: reason }),
+    onDown: (reason) => setStatus({ ready: false, reason: 'UpstreamNotReady', message: reason }),
   });
   return {
     settled: keeper.settled,

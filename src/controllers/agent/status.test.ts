@@ -47,6 +47,11 @@ const cases: Record<
     observed: makeObserved(),
     expected: { Ready: 'False/UpstreamNotReady', Progressing: 'True/UpstreamNotReady' },
   },
+  'an agent with entries left out is Ready and Degraded': {
+    facts: { report: makeReport({ reason: 'ConfigProblems', message: 'tools[1] has no command' }) },
+    observed: makeObserved(),
+    expected: { Ready: 'True/ConfigProblems', Progressing: 'False/Ready', Degraded: 'True/ConfigProblems' },
+  },
   'a failed install is Degraded with the reason of the driver': {
     observed: makeObserved({ phase: 'Failed', reason: 'InstallFailed', message: 'npm: E404', instances: [] }),
     expected: { Ready: 'False/InstallFailed', Degraded: 'True/InstallFailed' },

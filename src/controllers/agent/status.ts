@@ -85,6 +85,9 @@ function readyOf(verdict: Verdict, observed: Observed | undefined, report: Agent
     case 'Running':
       if (report === undefined) return no('Starting', 'The agent-server has not reported yet.');
       if (!report.ready) return no(report.reason || 'UpstreamNotReady', report.message);
+      if (report.reason === 'ConfigProblems') {
+        return { status: 'True', reason: 'ConfigProblems', message: report.message };
+      }
       return { status: 'True', reason: 'Ready', message: 'The agent answers.' };
     case 'Installing':
       return no('Installing', observed.message);
@@ -147,6 +150,7 @@ function degradedOf(verdict: Verdict, observed: Observed | undefined, ready: Fin
     const told = observed?.phase === 'Failed' ? observed.message : '';
     return { status: 'True', reason: ready.reason, message: told || ready.message };
   }
+  if (ready.reason === 'ConfigProblems') return ready;
   if (settledReasons.has(verdict.reason))
     return { status: 'True', reason: verdict.reason, message: verdict.message };
   if (observed !== undefined && observed.phase !== 'Absent' && !observed.limitsEnforced) {
