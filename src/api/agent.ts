@@ -113,7 +113,11 @@ export const agentStatusSchema = z.strictObject({
     .describe('Its workloads and where they answer.')
     .optional(),
   toolCount: z.int().min(0).max(1_000_000).describe('Tools it offers.').optional(),
-  toolsDigest: z.string().max(64).describe('Digest of its list of tools.').optional(),
+  toolsDigest: z
+    .string()
+    .max(64)
+    .describe('Digest of its lists of tools, resources and prompts; another one when any of them changes.')
+    .optional(),
   agentServerVersion: z.string().max(64).describe('Version of its agent-server.').optional(),
 });
 

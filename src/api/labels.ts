@@ -19,6 +19,9 @@ export const restartAnnotation = 'ploinky.dev/restart';
 /** Annotation on a router's Lease: the digest of the routing table that it serves. */
 export const routerTableAnnotation = 'ploinky.dev/routing-table';
 
+/** Annotation on an Agent: with `true`, its files are also served at the router's root. */
+export const staticRootAnnotation = 'ploinky.dev/static-root';
+
 /** Prefixes of labels and annotations that an author's podTemplate may not use. */
 export const reservedPrefixes = ['ploinky.dev/', 'app.kubernetes.io/'] as const;
 
@@ -35,6 +38,12 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: managedByLabel,
     kind: 'label',
     meaning: `\`${managedByValue}\` on every object that the controller makes.`,
+  },
+  {
+    name: staticRootAnnotation,
+    kind: 'annotation',
+    meaning:
+      'On an Agent of the router’s home namespace: with `true`, its files are also served at `/`. The oldest such Agent wins.',
   },
   {
     name: restartAnnotation,

@@ -28,8 +28,6 @@ export interface RouterLimits {
   readonly listTimeoutMs: number;
   /** A cached list is asked for again after this long even when nothing said that it changed. */
   readonly listMaxAgeMs: number;
-  /** … and one of resources or prompts after this long: an Agent's status has a digest of its tools alone. */
-  readonly otherListMaxAgeMs: number;
   /** Items of one list of one agent. */
   readonly listItems: number;
   /** An answer that the router has to hold as a whole. */
@@ -61,7 +59,6 @@ export const defaultLimits: RouterLimits = {
   callTimeoutMs: 600_000,
   listTimeoutMs: 10_000,
   listMaxAgeMs: 300_000,
-  otherListMaxAgeMs: 10_000,
   listItems: 10_000,
   answerBytes: 64 * 1024 * 1024,
   sessionTtlMs: 24 * 3_600_000,

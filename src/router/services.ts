@@ -60,7 +60,6 @@ export function createServices(options: ServicesOptions): Services {
     clock,
     listTimeoutMs: limits.listTimeoutMs,
     listMaxAgeMs: limits.listMaxAgeMs,
-    otherListMaxAgeMs: limits.otherListMaxAgeMs,
     fetch: (target, kind, signal) => fetchList(target, kind, { sender, limits, version, signal }),
   });
   const views = createViews({ tables, catalog, clock });

@@ -1,11 +1,6 @@
 import type { Agent } from '#api/agent.ts';
+import { staticRootAnnotation } from '#api/labels.ts';
 import type { Surface } from './surface.ts';
-
-/**
- * Annotation on an Agent of the home namespace: `"true"` shows its static files at `/`, as the first
- * argument of `ploinky start` did. When several have it, the oldest wins.
- */
-export const staticRootAnnotation = 'ploinky.dev/static-root';
 
 /** The aggregate that needs no Route stops here; a Route serves more. */
 export const mostDefaultAgents = 200;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { staticRootAnnotation } from './defaults.ts';
+import { staticRootAnnotation } from '#api/labels.ts';
 import { createResolver, type Resolution } from './resolve.ts';
 import { buildRoutingTable, type RoutingTable, type TableInput } from './table.ts';
 import { agentNamed, routeNamed } from './testing.ts';

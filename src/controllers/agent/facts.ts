@@ -57,5 +57,6 @@ export interface AgentReport {
   readonly reason: string;
   readonly message: string;
   readonly toolCount: number;
+  /** Over its lists of tools, resources and prompts: routers keep theirs until it changes. */
   readonly toolsDigest: string;
 }

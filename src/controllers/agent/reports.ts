@@ -1,5 +1,6 @@
 import { backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
+import { digestOf } from '#kit/digest.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { AgentServerChange, ChangesOptions } from '#wire/changes.ts';
@@ -109,7 +110,8 @@ async function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => v
     onAnswer();
     if (change.type === 'hello') version = change.version;
     if (change.type !== 'state') continue;
-    const { ready, reason, message, toolCount, toolsDigest } = change;
+    const { ready, reason, message, toolCount, lists } = change;
+    const toolsDigest = digestOf(lists);
     feed.report = { instance, version, ready, reason, message, toolCount, toolsDigest };
     options.onChange(agent);
   }

@@ -31,7 +31,6 @@ export interface CatalogOptions {
   readonly fetch: (target: Target, kind: ListKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
-  readonly otherListMaxAgeMs: number;
 }
 
 interface Entry {
@@ -115,7 +114,7 @@ class LazyCatalog implements Catalog {
   }
 
   #ask(target: Target, kind: ListKind, entry: Entry, failures: number): Promise<Part> {
-    const { clock, fetch, listTimeoutMs, listMaxAgeMs, otherListMaxAgeMs } = this.#options;
+    const { clock, fetch, listTimeoutMs, listMaxAgeMs } = this.#options;
     const deadline = new AbortController();
     const cancel = clock.after(listTimeoutMs, () => deadline.abort());
     const settle = (lifeMs: number, failed: number) => {
@@ -126,7 +125,7 @@ class LazyCatalog implements Catalog {
     };
     const part = fetch(target, kind, deadline.signal).then(
       (items): Part => {
-        settle(kind === 'tools' ? listMaxAgeMs : otherListMaxAgeMs, 0);
+        settle(listMaxAgeMs, 0);
         this.#remember(target, kind, items);
         return { agent: target.name, items };
       },

@@ -72,7 +72,7 @@ main { max-width: 46rem; margin: 3rem auto; padding: 0 1.25rem; }
 h1 { font-size: 1.6rem; margin: 0 0 .5rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .4rem 1rem .4rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
+th, td { text-align: left; white-space: nowrap; padding: .4rem 1rem .4rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
 th { font-weight: 600; font-size: .85rem; }
 tr > :last-child { width: 100%; }
 tr > :first-child { white-space: nowrap; }

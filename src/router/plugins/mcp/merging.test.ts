@@ -93,14 +93,15 @@ test('an agent that is not ready is named with its reason', limits, async (t) =>
 });
 
 test('a list that grew old makes no other list old', limits, async (t) => {
-  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { otherListMaxAgeMs: 1 } });
+  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { listMaxAgeMs: 1_000 } });
   const headers = await openSession(router);
   await post(router, request('resources/list'), { headers });
+  await new Promise((resolve) => setTimeout(resolve, 700));
   await listed(router, headers);
   const { services, tables } = router;
   const surface = tables.current().surfaces.find((candidate) => candidate.kind === 'mcp');
   assert.ok(surface?.kind === 'mcp');
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise((resolve) => setTimeout(resolve, 350));
   assert.equal(services.views.current(surface, 'resources'), undefined);
   assert.ok(services.views.current(surface, 'tools') !== undefined);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { staticRootAnnotation } from '#routing/defaults.ts';
+import { staticRootAnnotation } from '#api/labels.ts';
 import { hasDotSegment, safeFilePath } from '../../safe-path.ts';
 import { agentOf, startTestRouter } from '../../testing/harness.ts';
 import { post } from '../../testing/mcp-client.ts';
