@@ -16,7 +16,7 @@ import type { Metrics } from '#kube/metrics.ts';
 import { agentIndexes, createAgentController } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
-import { ensureMasterKey } from './master-key.ts';
+import { awaitMasterKey } from './master-key.ts';
 import { createRouteController } from './route/controller.ts';
 import { createTaskController } from './task/controller.ts';
 
@@ -44,7 +44,7 @@ export interface Manager {
 
 /** Starts every controller over one set of informers. Resolves when all caches have synced. */
 export async function startManager(options: ManagerOptions): Promise<Manager> {
-  await ensureMasterKey(options.client, options.homeNamespace, options.random);
+  await awaitMasterKey(options.client, options.homeNamespace, options);
   const inform = informerFactory(options);
   const agents = inform<Agent>(agentResource, agentIndexes);
   const routes = inform<Route>(routeResource);

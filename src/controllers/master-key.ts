@@ -1,9 +1,32 @@
 import type { Secret } from '#api/meta.ts';
 import { secretResource } from '#api/resources.ts';
+import { backoffDelay } from '#kit/backoff.ts';
+import type { Clock } from '#kit/clock.ts';
+import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
-import { isAlreadyExists } from '#kube/errors.ts';
+import { isAlreadyExists, isUnavailable } from '#kube/errors.ts';
 import { masterSecretName } from '#wire/keys.ts';
+
+const retry = { initial: 100, max: 2_000 };
+
+/** As `ensureMasterKey`, waiting for an API that is not there yet or not well for as long as it takes. */
+export async function awaitMasterKey(
+  client: Pick<Client, 'find' | 'create'>,
+  namespace: string,
+  { clock, random, log }: { clock: Clock; random: Random; log: Log },
+): Promise<void> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await ensureMasterKey(client, namespace, random);
+      return;
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      if (failures === 1) log.info('waiting for the API', { error });
+      await clock.sleep(backoffDelay(retry, failures));
+    }
+  }
+}
 
 /**
  * Creates the master key when it is absent, and never touches one that is there: no template renders it, because

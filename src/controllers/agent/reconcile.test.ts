@@ -69,7 +69,10 @@ function createStage(initial: Agent) {
     client,
     drivers: [driver],
     reports: {
-      follow: (target) => stage.followed.push(target),
+      follow: (target, last) => {
+        stage.followed.push(target);
+        stage.report ??= last;
+      },
       forget: () => undefined,
       get: () => stage.report,
       close: () => undefined,
@@ -206,6 +209,15 @@ test('operators are told once of an end and once of Ready', async () => {
   stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [makeInstance({ uid: 'i2' })] });
   await stage.reconcile();
   assert.deepEqual(stage.events, ['Warning BackOff', 'Normal Ready']);
+});
+
+test('a controller that has just started leaves a Ready agent Ready', async () => {
+  const earlier = createStage(held());
+  earlier.report = makeReport();
+  await earlier.reconcile();
+  const later = createStage(earlier.agent ?? held());
+  await later.reconcile();
+  assert.deepEqual([later.ready(), later.writes], ['Ready', []]);
 });
 
 test('a suspended agent ends and keeps its workspace', async () => {

@@ -1,4 +1,5 @@
 import { type Agent, type AgentStatus, agentResource } from '#api/agent.ts';
+import { findCondition } from '#api/conditions.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Observed, WorkloadId } from '#drivers/workload.ts';
@@ -10,7 +11,7 @@ import { isTrue } from '../conditions.ts';
 import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
 import { noticesOf } from './events.ts';
-import type { AgentFacts } from './facts.ts';
+import type { AgentFacts, AgentReport } from './facts.ts';
 import { forSpec, historyFromStatus, type RunHistory, recordEnd, recordReady } from './history.ts';
 import type { AgentReports } from './reports.ts';
 import { statusOf } from './status.ts';
@@ -154,7 +155,17 @@ function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): v
     return;
   }
   const keys = facts.masterKeys.map((key) => deriveAgentKey(key, agent));
-  reports.follow({ agent, instance: live.uid, address: live.address, keys });
+  const target = { agent, instance: live.uid, address: live.address, keys };
+  reports.follow(target, reportBefore(facts.agent.status, live.uid));
+}
+
+/** What an earlier controller's status says of this instance, so that an agent that is Ready stays so meanwhile. */
+function reportBefore(status: AgentStatus | undefined, instance: string): AgentReport | undefined {
+  const ready = status?.endpoints?.some((endpoint) => endpoint.uid === instance && endpoint.ready);
+  if (!ready) return undefined;
+  const { toolCount = 0, toolsDigest = '', agentServerVersion: version = '' } = status ?? {};
+  const { reason = 'Ready', message = '' } = findCondition(status?.conditions, 'Ready') ?? {};
+  return { instance, version, ready, reason, message, toolCount, toolsDigest };
 }
 
 /**

@@ -127,3 +127,22 @@ test('another instance replaces the stream and forgets the old report', async ()
   assert.equal(reports.get('u1'), undefined);
   reports.close();
 });
+
+test('what was known before holds until the instance cannot be reached', async () => {
+  const { streams, clock, reports, target } = createStage();
+  const last = {
+    instance: 'i1',
+    version: '0.1.0',
+    ready: true,
+    reason: 'Ready',
+    message: '',
+    toolCount: 2,
+    toolsDigest: 'd',
+  };
+  streams.refuse = true;
+  reports.follow(target, last);
+  assert.equal(reports.get('u1')?.ready, true);
+  await clock.advance(5_000);
+  assert.deepEqual([reports.get('u1')?.ready, reports.get('u1')?.reason], [false, 'Unreachable']);
+  reports.close();
+});

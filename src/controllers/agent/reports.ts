@@ -20,8 +20,11 @@ export interface ReportTarget {
  * opened again; the last report stays until the first try to open it again has failed.
  */
 export interface AgentReports {
-  /** Listens to this instance and to no earlier one of the same Agent. Idempotent. */
-  follow(target: ReportTarget): void;
+  /**
+   * Listens to this instance and to no earlier one of the same Agent. Idempotent. `last` is what is known of the
+   * instance from before this process; it holds like a report until the first try to reach the instance has failed.
+   */
+  follow(target: ReportTarget, last?: AgentReport): void;
   /** Stops listening to the Agent with this uid and forgets what it said. */
   forget(uid: string): void;
   get(uid: string): AgentReport | undefined;
@@ -54,11 +57,11 @@ export function createAgentReports(options: ReportsOptions): AgentReports {
   }
 
   return {
-    follow(target) {
+    follow(target, last) {
       const known = feeds.get(target.agent.uid);
       if (known !== undefined && sameTarget(known.target, target)) return;
       forget(target.agent.uid);
-      const feed: Feed = { target, stop: new AbortController() };
+      const feed: Feed = { target, stop: new AbortController(), ...(last && { report: last }) };
       feeds.set(target.agent.uid, feed);
       void listen(feed, options);
     },
