@@ -24,7 +24,8 @@ export function connectControl(
     isClosed = true;
   });
   onLines(socket, (line) => {
-    if (!isClosed) onState(JSON.parse(line) as StateLine);
+    const state = isClosed ? undefined : parseState(line);
+    if (state !== undefined) onState(state);
   });
   return {
     send: (command) => write(socket, command),
@@ -33,6 +34,15 @@ export function connectControl(
       socket.destroy();
     },
   };
+}
+
+/** Undefined for what no shim sends: a line that is none must not end the controller. */
+function parseState(line: string): StateLine | undefined {
+  try {
+    return JSON.parse(line) as StateLine;
+  } catch {
+    return undefined;
+  }
 }
 
 function write(socket: Socket, command: CommandLine): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -31,6 +31,16 @@ describe('openRotatingLog', () => {
     const read = (suffix: string) => readFileSync(path + suffix, 'utf8');
     assert.deepEqual([read(''), read('.1'), read('.2')], ['dddddddd', 'cccccccc', 'bbbbbbbb']);
     assert.equal(existsSync(`${path}.3`), false);
+  });
+  it('keeps its file open, and no other, when it cannot begin the next one', async () => {
+    mkdirSync(`${path}~`);
+    const log = openRotatingLog({ path, maxBytes: 10, keep: 2 });
+    for (const text of ['aaaaaaaa', 'bbbbbbbb', 'cccccccc']) log.write(text);
+    rmSync(`${path}~`, { recursive: true });
+    log.write('dddddddd');
+    await new Promise<void>((resolve) => log.end(resolve));
+    const read = (suffix: string) => readFileSync(path + suffix, 'utf8');
+    assert.deepEqual([read(''), read('.1')], ['dddddddd', 'aaaaaaaa']);
   });
   it('takes a single write that is larger than a file', async () => {
     await write(['x'.repeat(50), 'y']);

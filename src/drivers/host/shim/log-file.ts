@@ -12,11 +12,7 @@ export function openRotatingLog(plan: LogPlan): Writable {
     decodeStrings: true,
     write(chunk: Buffer, _encoding, done) {
       try {
-        if (file.size > 0 && file.size + chunk.length > plan.maxBytes) {
-          closeSync(file.fd);
-          rotate(plan);
-          file = openAppend(plan.path);
-        }
+        if (file.size > 0 && file.size + chunk.length > plan.maxBytes) file = rotate(plan, file);
         file.size += writeAll(file.fd, chunk);
       } catch {
         // A full disk must not end the agent; what could not be written is lost.
@@ -30,7 +26,12 @@ export function openRotatingLog(plan: LogPlan): Writable {
   });
 }
 
-function openAppend(path: string): { fd: number; size: number } {
+interface OpenLog {
+  readonly fd: number;
+  size: number;
+}
+
+function openAppend(path: string): OpenLog {
   const fd = openSync(path, 'a', 0o600);
   return { fd, size: fstatSync(fd).size };
 }
@@ -41,7 +42,25 @@ function writeAll(fd: number, chunk: Buffer): number {
   return written;
 }
 
-function rotate(plan: LogPlan): void {
+/**
+ * Opens the new file before anything moves: where it cannot be had, `full` stays the log, open, and what does
+ * not fit is lost.
+ */
+function rotate(plan: LogPlan, full: OpenLog): OpenLog {
+  const temporary = `${plan.path}~`;
+  const next = openAppend(temporary);
+  try {
+    moveAside(plan);
+    renameSync(temporary, plan.path);
+  } catch (error) {
+    closeSync(next.fd);
+    throw error;
+  }
+  closeSync(full.fd);
+  return next;
+}
+
+function moveAside(plan: LogPlan): void {
   for (let index = plan.keep - 1; index >= 0; index -= 1) {
     try {
       renameSync(index === 0 ? plan.path : `${plan.path}.${index}`, `${plan.path}.${index + 1}`);

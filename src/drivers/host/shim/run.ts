@@ -42,6 +42,7 @@ class Shim {
   #started: Started | undefined;
   #leader: number | undefined;
   #cause: string | undefined;
+  #isOver = false;
   #cancels: (() => void)[] = [];
   #release: () => void = () => undefined;
 
@@ -129,8 +130,8 @@ class Shim {
   /** Ends the sandbox; asked again, the shorter grace counts. */
   stop(cause: string, graceMs: number): void {
     this.#cause ??= cause;
-    if (this.#started === undefined) return;
-    if (this.#state !== 'ended') this.#update('stopping', {});
+    if (this.#started === undefined || this.#isOver) return;
+    this.#update('stopping', {});
     this.#cancels.push(stopGracefully(this.#started.child, this.#leader, graceMs, this.#clock));
   }
 
@@ -140,6 +141,7 @@ class Shim {
   }
 
   async #finish(exit: RecordedExit): Promise<void> {
+    this.#isOver = true;
     for (const cancel of this.#cancels) cancel();
     // What a command that ended by itself left in its group; its pid may be another's by now, its group not.
     if (this.#leader !== undefined) killGroup(this.#leader);
