@@ -19,6 +19,8 @@ import { newSlot, type Slot, type StartAttempt } from './slot.ts';
 
 /** How long `remove` waits for files to go before it says `done: false`. */
 const removeWaitMs = 500;
+/** How long a shim may take to say what it does before others are no longer kept waiting for it. */
+const adoptWaitMs = 2_000;
 /** Lines of the log that go into the message of a workload that ended. */
 const tailLines = 20;
 
@@ -28,14 +30,6 @@ const tailLines = 20;
  */
 export function createHostDriver(options: HostDriverOptions): Driver {
   return new HostDriver(options);
-}
-
-/** Settles with `promise`, or resolves when `signal` is aborted first. */
-function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 class HostDriver implements Driver {
@@ -83,14 +77,13 @@ class HostDriver implements Driver {
       return { done: false };
     }
     if (slot.start !== undefined) return { done: false };
-    slot.removal ??= this.#removeFiles(slot, retain).finally(() => {
-      slot.removal = undefined;
-    });
-    // Told to whoever waits for it here; else the next call tries again.
-    slot.removal.catch((error: unknown) => {
-      this.#options.log.warn('files of a workload could not be removed', { workload: id, error });
-    });
-    await Promise.race([slot.removal, this.#options.clock.sleep(removeWaitMs)]);
+    const removal = this.#beginRemoval(slot, retain);
+    const isAwaited = await Promise.race([
+      removal.then(() => true),
+      this.#options.clock.sleep(removeWaitMs).then(() => false),
+    ]);
+    // Nobody waits any more; told of a change, they ask again.
+    if (!isAwaited) removal.catch(() => this.#tell(slot));
     return { done: slot.isRemoved };
   }
 
@@ -198,7 +191,7 @@ class HostDriver implements Driver {
   async #install(workload: Workload, step: InstallStep, signal: AbortSignal): Promise<void> {
     if (await this.#installs.isReady(step.digest)) return;
     try {
-      await unlessAborted(this.#installs.ensure(workload, step), signal);
+      await this.#installs.ensure(workload, step, signal);
     } finally {
       const path = this.#options.places.log(workload.id);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -253,6 +246,18 @@ class HostDriver implements Driver {
     this.#tell(slot);
   }
 
+  #beginRemoval(slot: Slot, retain: boolean): Promise<void> {
+    if (slot.removal !== undefined) return slot.removal;
+    const removal = this.#removeFiles(slot, retain).finally(() => {
+      slot.removal = undefined;
+    });
+    removal.catch((error: unknown) => {
+      this.#options.log.warn('files of a workload could not be removed', { workload: slot.id, error });
+    });
+    slot.removal = removal;
+    return removal;
+  }
+
   async #removeFiles(slot: Slot, retain: boolean): Promise<void> {
     // Workspace and log go by the name, which an Agent that was created again has too.
     const isNameTaken = (await this.list()).some(
@@ -271,18 +276,25 @@ class HostDriver implements Driver {
 
   /** Finds the shims of an earlier controller, connects to those that run and clears after those that were killed. */
   async #adopt(): Promise<void> {
-    const { places, clock } = this.#options;
-    for (const { path, record } of await findRecords(places)) {
+    const { places, clock, log } = this.#options;
+    const adoptions = (await findRecords(places)).map(async ({ path, record }) => {
       const isGone = record.exit === undefined && !isAlive(record);
       const known = isGone ? await buryRun(record, path, clock) : record;
-      if (known.kind === 'install') {
-        await this.#installs.adopt(known, path);
-        continue;
+      if (known.kind === 'install') this.#installs.adopt(known, path);
+      else await this.#adoptRun(known);
+    });
+    for (const adoption of await Promise.allSettled(adoptions)) {
+      if (adoption.status === 'rejected') {
+        log.error('could not take over a running sandbox', { error: adoption.reason });
       }
-      const slot = this.#slotOf(known.workload);
-      slot.run = this.#newRun(slot, known);
-      await slot.run.follow();
-      if (slot.run.isOver) slot.tail = await tailOf(places.log(slot.id), tailLines).catch(() => '');
     }
+  }
+
+  async #adoptRun(record: WorkloadRecord): Promise<void> {
+    const { places, clock } = this.#options;
+    const slot = this.#slotOf(record.workload);
+    slot.run = this.#newRun(slot, record);
+    await Promise.race([slot.run.follow(), clock.sleep(adoptWaitMs)]);
+    if (slot.run.isOver) slot.tail = await tailOf(places.log(slot.id), tailLines).catch(() => '');
   }
 }

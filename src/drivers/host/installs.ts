@@ -28,16 +28,20 @@ export class Installs {
   }
 
   /**
-   * Resolves when the step's result is there. Throws `InstallFailed` with the end of its log.
-   * Callers that come while it runs wait for the same run.
+   * Resolves when the step's result is there, or when `signal` is aborted. Throws `InstallFailed` with the end
+   * of its log. Callers that come while it runs wait for the same run.
    */
-  ensure(workload: Workload, step: InstallStep): Promise<void> {
+  ensure(workload: Workload, step: InstallStep, signal: AbortSignal): Promise<void> {
+    return unlessAborted(this.#ensure(workload, step), signal);
+  }
+
+  #ensure(workload: Workload, step: InstallStep): Promise<void> {
     const running = this.#running.get(step.digest);
     if (running === undefined) return this.#hold(step.digest, this.#install(workload, step));
     if (!this.#abandoned.has(step.digest)) return running;
     return running.then(
       () => undefined,
-      () => this.ensure(workload, step),
+      () => this.#ensure(workload, step),
     );
   }
 
@@ -55,12 +59,14 @@ export class Installs {
   }
 
   /** An install that a controller before this one started: it goes on, and whoever asks next waits for it. */
-  async adopt(record: WorkloadRecord, recordPath: string): Promise<void> {
+  adopt(record: WorkloadRecord, recordPath: string): void {
     const digest = record.specHash;
     const run = this.#follow(record, recordPath);
     this.#runs.set(digest, run);
-    await run.follow();
-    this.#hold(digest, this.#finish(digest, run)).catch(() => undefined);
+    this.#hold(
+      digest,
+      run.follow().then(() => this.#finish(digest, run)),
+    ).catch(() => undefined);
   }
 
   /** Ends the install when nobody waits for it any more. */
@@ -165,4 +171,12 @@ function notifyWaiters(run: Run): void {
 function untilOver(run: Run): Promise<void> {
   if (run.isOver) return Promise.resolve();
   return new Promise((resolve) => waiters.set(run, resolve));
+}
+
+/** Settles with `promise`, or resolves when `signal` is aborted first. */
+function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    promise.then(resolve, reject);
+  });
 }

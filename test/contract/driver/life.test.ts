@@ -108,6 +108,19 @@ for (const [kind, { create, skip }] of Object.entries(kinds)) {
       assert.equal(isThere(pid), false);
     });
 
+    it('does not keep others waiting for a shim that is stopped when a controller starts', async () => {
+      const [stuck, workload] = [workloadOf(), workloadOf()];
+      open({ graceMs: 100 });
+      await ensureUntil(driver, stuck, isRunning);
+      await driver.close();
+      const { pid } = recordOf(stuck).shim;
+      process.kill(pid, 'SIGSTOP');
+      open({ graceMs: 100 });
+      await ensureUntil(driver, workload, isRunning);
+      process.kill(pid, 'SIGCONT');
+      await ensureUntil(driver, stuck, isRunning);
+    });
+
     it('kills what does not heed SIGTERM when its grace is over', async () => {
       const workload = workloadOf();
       open({ graceMs: 300 });
