@@ -10,7 +10,8 @@ export function observe(slot: Slot): Observed {
   if (run !== undefined && !run.isOver) return observeRunning(run);
   if (start !== undefined) {
     const message = start.phase === 'Installing' ? 'the install step runs' : 'the sandbox is being started';
-    return { ...answer(start.phase, message, run), specHash: start.workload.specHash };
+    // The run before was told before this start began, or was stopped on purpose: it is no end of the new spec.
+    return { ...answer(start.phase, message, run), specHash: start.workload.specHash, instances: [] };
   }
   if (failure !== undefined) return observeFailure(slot.id.name, failure);
   if (run === undefined) return answer('Absent', 'nothing is there', undefined);

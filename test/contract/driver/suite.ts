@@ -61,8 +61,17 @@ export function testDriverContract(name: string, create: () => Promise<DriverUnd
       const workload = workloadOf();
       const before = onlyInstance(await ensureUntil(under.driver, workload, isRunning));
       const changed = { ...workload, specHash: 'two' };
-      const seen = await ensureUntil(under.driver, changed, (o) => isRunning(o) && o.specHash === 'two');
+      const told: Observed[] = [];
+      const seen = await ensureUntil(under.driver, changed, (o) => {
+        told.push(o);
+        return isRunning(o) && o.specHash === 'two';
+      });
       assert.notEqual(onlyInstance(seen).uid, before.uid);
+      const ends = told.filter(({ specHash }) => specHash === 'two').flatMap(({ instances }) => instances);
+      assert.ok(
+        ends.every(({ exit }) => exit === undefined),
+        'the end of the old one is told as one of the new',
+      );
       await removeFully(under.driver, workload);
     });
 
