@@ -62,8 +62,8 @@ export function listsPrivateRange(rule: EgressRule, address: string): boolean {
 }
 
 /**
- * IPv4 addresses that a packet to this IPv6 address may end at: mapped and compatible (RFC 4291), NAT64
- * (RFC 6052, 8215), 6to4 (RFC 3056), Teredo's server and (inverted) client (RFC 4380), ISATAP (RFC 5214).
+ * IPv4 addresses that a packet to this IPv6 address may end at: mapped and compatible (RFC 4291), translated
+ * (RFC 2765), NAT64 (RFC 6052, 8215), 6to4 (RFC 3056), Teredo's server and (inverted) client (RFC 4380), ISATAP (RFC 5214).
  */
 export function embeddedAddresses(address: string): string[] {
   if (isIP(address) !== 6) return [];
@@ -72,6 +72,7 @@ export function embeddedAddresses(address: string): string[] {
   const at = (offset: number, flip = 0) =>
     [0, 1, 2, 3].map((index) => (bytes[offset + index] ?? 0) ^ flip).join('.');
   if (starts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) || starts(0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff)) return [at(12)];
+  if (starts(0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0)) return [at(12)];
   if (starts(0, 0x64, 0xff, 0x9b)) return [at(12)];
   if (starts(0x20, 0x02)) return [at(2)];
   if (starts(0x20, 0x01, 0, 0)) return [at(4), at(12, 0xff)];

@@ -46,6 +46,7 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
   let web: Server;
   let proxy: EgressProxy;
   let dialled: string[] = [];
+  let onDialled: (socket: Socket) => Promise<void> | undefined = () => undefined;
   const lines: [string, unknown][] = [];
   const log: Log = {
     debug: () => undefined,
@@ -83,6 +84,7 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
         if (addresses[0] === '203.0.113.99') throw new EgressRefusal('Timeout', 'too slow');
         const server = port === 80 ? web : echo;
         const opened = await dial(['127.0.0.1'], (server.address() as AddressInfo).port, timeoutMs);
+        await onDialled(opened.socket);
         return { ...opened, address: addresses[0] ?? '' };
       },
       limits: { idleMs: 2_000, headMs: 500, ...limits },
@@ -90,6 +92,7 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
   };
   beforeEach(() => {
     dialled = [];
+    onDialled = () => undefined;
     lines.length = 0;
     return start();
   });
@@ -230,6 +233,26 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
     assert.equal(seen.headers['x-drop'], undefined);
     assert.equal(seen.headers['proxy-authorization'], undefined);
     assert.doesNotMatch(answer, /should not pass/);
+    assert.doesNotMatch(JSON.stringify(lines), /b=c/, 'a query is nobody’s business in a log');
+  });
+
+  it('keeps no connection for a request whose client left while it was made', async () => {
+    const credential = Buffer.from(`default/fetcher:${token}`).toString('base64');
+    const client = dialProxy(proxy.address);
+    const opened = new Promise<Socket>((resolve) => {
+      onDialled = async (socket) => {
+        client.destroy();
+        // Until the proxy has seen it go.
+        await new Promise((seen) => setTimeout(seen, 100));
+        resolve(socket);
+      };
+    });
+    client.write(
+      `GET http://plain.test/ HTTP/1.1\r\nhost: plain.test\r\nproxy-authorization: Basic ${credential}\r\n\r\n`,
+    );
+    const socket = await opened;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(socket.destroyed, true);
   });
 });
 

@@ -157,7 +157,8 @@ class AllowListProxy implements EgressProxy {
       release = this.#slots.take(caller);
       response.once('close', release);
       const { socket } = await this.#reach(caller, target);
-      this.#relay(request, response, socket, target);
+      if (response.destroyed) socket.destroy();
+      else this.#relay(request, response, socket, target);
     } catch (error) {
       release();
       refuseRequest(response, this.#refusalOf(error, request));
@@ -170,7 +171,9 @@ class AllowListProxy implements EgressProxy {
     target: Target,
   ): Promise<{ readonly socket: Socket; readonly address: string }> {
     const { log, resolve } = this.#options;
-    const fields = { agent: `${caller.namespace}/${caller.name}`, purpose: caller.purpose, ...target };
+    const { host, port } = target;
+    // Not the path of a forwarded request: queries hold people's tokens.
+    const fields = { agent: `${caller.namespace}/${caller.name}`, purpose: caller.purpose, host, port };
     try {
       requireRule(caller, target);
       const addresses = allowedAddresses(caller, target, await resolveTarget(target, resolve));
