@@ -12,10 +12,10 @@ import { observe } from './observe.ts';
 import { type HostDriverOptions, hostDefaults } from './options.ts';
 import { placesOfDriver, runPlaces, workloadKey } from './places.ts';
 import { isAlive } from './record.ts';
-import { removeFiles } from './remove-files.ts';
+import { isThere, removeFiles } from './remove-files.ts';
 import { buryRun, Run } from './run.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
-import { newSlot, type Slot, type StartAttempt } from './slot.ts';
+import { hasUntoldEnd, newSlot, type Slot, type StartAttempt } from './slot.ts';
 
 /** How long `remove` waits for files to go before it says `done: false`. */
 const removeWaitMs = 500;
@@ -141,16 +141,11 @@ class HostDriver implements Driver {
       if (slot.start.workload.specHash !== workload.specHash) this.#cancel(slot.start);
       return;
     }
-    if (!slot.isEndTold && this.#hasEnd(slot)) {
+    if (hasUntoldEnd(slot)) {
       slot.isEndTold = true;
       return;
     }
     if (start) this.#begin(slot, workload);
-  }
-
-  /** An end that was not the driver's own doing has to be told before the workload is started again. */
-  #hasEnd(slot: Slot): boolean {
-    return slot.failure !== undefined || (slot.run !== undefined && !slot.run.isStopAsked);
   }
 
   #begin(slot: Slot, workload: Workload): void {
@@ -265,13 +260,15 @@ class HostDriver implements Driver {
         uid !== slot.id.uid && name === slot.id.name && namespace === slot.id.namespace,
     );
     const { places, logKeep } = this.#options;
+    const wasThere = isThere(slot);
     await removeFiles(slot, places, {
       retain: retain || isNameTaken,
       logKeep: logKeep ?? hostDefaults.logKeep,
     });
     slot.isRemoved = true;
     this.#slots.delete(slot.at.key);
-    this.#tell(slot);
+    // Whoever asks again and again is not told of what had been done before: that would be for ever.
+    if (wasThere) this.#tell(slot);
   }
 
   /** Finds the shims of an earlier controller, connects to those that run and clears after those that were killed. */

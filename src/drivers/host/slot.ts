@@ -52,3 +52,8 @@ export function newSlot(id: WorkloadId, at: RunPlaces): Slot {
     isRemoved: false,
   };
 }
+
+/** An end that was not the driver's own doing has to be told before the workload is started again. */
+export function hasUntoldEnd({ isEndTold, failure, run }: Slot): boolean {
+  return !isEndTold && (failure !== undefined || (run !== undefined && !run.isStopAsked));
+}

@@ -113,6 +113,20 @@ export function testDriverContract(name: string, create: () => Promise<DriverUnd
       await removeFully(under.driver, workload);
     });
 
+    it('calls nobody back when there was nothing to remove', async () => {
+      const workload = workloadOf();
+      const told: string[] = [];
+      const stop = under.driver.watch((id) => told.push(id.uid));
+      assert.deepEqual(await under.driver.remove(workload.id, { retain: true }), { done: true });
+      assert.deepEqual(told, []);
+      await ensureUntil(under.driver, workload, isRunning);
+      await removeFully(under.driver, workload);
+      const before = told.length;
+      assert.deepEqual(await under.driver.remove(workload.id, { retain: true }), { done: true });
+      assert.equal(told.length, before);
+      stop();
+    });
+
     it('treats an Agent that was created again as another workload', async () => {
       const workload = workloadOf();
       const successor = workloadOf({ id: { ...workload.id, uid: `${workload.id.uid}-again` } });
