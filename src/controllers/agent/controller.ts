@@ -101,21 +101,22 @@ export function createAgentController(options: AgentControllerOptions): Controll
     }),
     async reconcile(key) {
       const agent = agents.cache.get(key);
-      const uid = uids.get(`${key.namespace}/${key.name}`);
-      if (uid !== undefined && uid !== agent?.metadata.uid) reconciler.forget(uid);
-      if (agent === undefined) {
-        uids.delete(`${key.namespace}/${key.name}`);
-        return settled;
+      const name = `${key.namespace}/${key.name}`;
+      const uid = uids.get(name);
+      if (uid !== undefined && uid !== agent?.metadata.uid) {
+        if (!(await reconciler.forget({ ...key, uid }))) return settled;
+        uids.delete(name);
       }
-      uids.set(`${key.namespace}/${key.name}`, agent.metadata.uid ?? '');
+      if (agent === undefined) return settled;
+      uids.set(name, agent.metadata.uid ?? '');
       return reconciler.reconcile(agent);
     },
   });
   return {
     ...bind(controller),
     async stop(stopOptions) {
-      reports.close();
       await controller.stop(stopOptions);
+      reports.close();
     },
   };
 }

@@ -46,6 +46,14 @@ const cases: Record<
     action: 'stop',
     reason: 'Suspended',
   },
+  'a suspended Agent stops, whatever else is wrong with its runtime': {
+    facts: {
+      agent: makeAgent({ runtime: { suspend: true, replicas: 3 } }),
+      runtime: { ok: false, unavailable: { ok: false, reason: 'bwrap is absent.', remedy: '' } },
+    },
+    action: 'stop',
+    reason: 'Suspended',
+  },
   'a halted Agent that is suspended is Suspended': {
     facts: { agent: makeAgent({ runtime: { suspend: true } }), history: haltedHistory },
     action: 'stop',

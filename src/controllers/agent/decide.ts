@@ -20,9 +20,9 @@ type Check = (facts: AgentFacts) => Verdict | undefined;
 /** Read as the specification: the first check that has something to say decides. */
 const checks: readonly Check[] = [
   specIsRefused,
+  isSuspended,
   runtimeIsUnavailable,
   moreReplicasThanTheHostRuns,
-  isSuspended,
   masterKeyIsAbsent,
   dependenciesFormACycle,
   referencesAreMissing,
@@ -47,6 +47,13 @@ function specIsRefused({ refusals }: AgentFacts): Verdict | undefined {
   return { action: 'refuse', reason: first.reason, message: refusals.map((r) => r.message).join(' ') };
 }
 
+function isSuspended({ agent }: AgentFacts): Verdict | undefined {
+  const { suspend, replicas } = agent.spec.runtime;
+  if (!suspend && replicas > 0) return undefined;
+  const field = suspend ? 'spec.runtime.suspend is true' : 'spec.runtime.replicas is 0';
+  return { action: 'stop', reason: 'Suspended', message: `${field}; the workspace is kept.` };
+}
+
 function runtimeIsUnavailable({ runtime }: AgentFacts): Verdict | undefined {
   if (runtime.ok) return undefined;
   const { reason, remedy } = runtime.unavailable;
@@ -58,13 +65,6 @@ function moreReplicasThanTheHostRuns({ agent, runtime }: AgentFacts): Verdict | 
   if (!onHost || agent.spec.runtime.replicas <= 1) return undefined;
   const message = `spec.runtime.replicas is ${agent.spec.runtime.replicas}; a host runs one. Set it to 1, or use a cluster.`;
   return { action: 'hold', reason: 'ReplicasNotSupported', message };
-}
-
-function isSuspended({ agent }: AgentFacts): Verdict | undefined {
-  const { suspend, replicas } = agent.spec.runtime;
-  if (!suspend && replicas > 0) return undefined;
-  const field = suspend ? 'spec.runtime.suspend is true' : 'spec.runtime.replicas is 0';
-  return { action: 'stop', reason: 'Suspended', message: `${field}; the workspace is kept.` };
 }
 
 function masterKeyIsAbsent({ masterKeys }: AgentFacts): Verdict | undefined {

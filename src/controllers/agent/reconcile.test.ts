@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent, AgentStatus } from '#api/agent.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
-import type { Observed, Workload } from '#drivers/workload.ts';
+import type { Observed, Workload, WorkloadId } from '#drivers/workload.ts';
 import { sameStatus } from '#kube/same-status.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
 import { type AgentReconcilerOptions, createAgentReconciler } from './reconcile.ts';
@@ -31,6 +31,7 @@ function createStage(initial: Agent) {
       if (stage.agent === undefined) throw new Error('the Agent is gone');
       return reconciler.reconcile(stage.agent);
     },
+    forget: (id: WorkloadId) => reconciler.forget(id),
   };
   const replace = (agent: Agent) => {
     stage.agent = agent;
@@ -227,6 +228,28 @@ test('a suspended agent ends and keeps its workspace', async () => {
   await stage.reconcile();
   assert.deepEqual(stage.removed, [{ retain: true }]);
   assert.equal(stage.ready(), 'Suspended');
+});
+
+test('a spec that is refused ends what runs, also when its runtime is none of this machine', async () => {
+  const stage = createStage(makeAgent({}, { finalizers: [hostWorkloadFinalizer] }));
+  stage.facts = {
+    refusals: [{ reason: 'NotImplemented', message: 'spec.heartbeat is not implemented.' }],
+    runtime: { ok: false, unavailable: { ok: false, reason: 'no Pods here.', remedy: '' } },
+  };
+  await stage.reconcile();
+  assert.deepEqual(stage.removed, [{ retain: true }]);
+  assert.equal(stage.ready(), 'NotImplemented');
+});
+
+test('an Agent that is gone without its finalizer takes its sandbox along, not its workspace', async () => {
+  const stage = createStage(held());
+  await stage.reconcile();
+  stage.gone = false;
+  const id = { namespace: 'default', name: 'demo', uid: 'uid-demo' };
+  assert.equal(await stage.forget(id), false);
+  stage.gone = true;
+  assert.equal(await stage.forget(id), true);
+  assert.deepEqual(stage.removed, [{ retain: true }, { retain: true }]);
 });
 
 test('a deleted Agent leaves the API only when its sandbox is gone', async () => {

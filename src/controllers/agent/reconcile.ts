@@ -41,8 +41,11 @@ export interface Memory {
 
 export interface AgentReconciler {
   reconcile(agent: Agent): Promise<Result>;
-  /** The Agent with this uid is gone from the API. */
-  forget(uid: string): void;
+  /**
+   * The Agent is gone from the API. Ends its workload, should its finalizer have been taken away by force, and
+   * keeps the workspace. False while it is still ending: forget it again when the driver tells of a change.
+   */
+  forget(id: WorkloadId): Promise<boolean>;
 }
 
 export function createAgentReconciler(options: AgentReconcilerOptions): AgentReconciler {
@@ -59,9 +62,10 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
       }
       return settle(options, facts, memory);
     },
-    forget(uid) {
-      memories.delete(uid);
-      options.reports.forget(uid);
+    forget(id) {
+      memories.delete(id.uid);
+      options.reports.forget(id.uid);
+      return removeEverywhere(options.drivers, id, true);
     },
   };
 }
@@ -105,16 +109,15 @@ async function act(
   memory: Memory,
 ): Promise<Acted> {
   const id = identityOf(facts.agent);
+  if (verdict.action === 'stop' || verdict.action === 'refuse') {
+    options.reports.forget(id.uid);
+    return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
+  }
   if (!facts.runtime.ok || facts.masterKeys.length === 0) return { observed: undefined };
   const driver = driverNamed(options.drivers, facts.runtime.driver);
   if (memory.driver !== driver.name) {
     if (!(await removeElsewhere(options.drivers, driver, id))) return { observed: stopping };
     memory.driver = driver.name;
-  }
-  if (verdict.action === 'stop' || verdict.action === 'refuse') {
-    options.reports.forget(id.uid);
-    const { done } = await driver.remove(id, { retain: true });
-    return { observed: done ? undefined : stopping };
   }
   const workload = desired(facts, options.host);
   const observed = await driver.ensure(workload, { start: verdict.action === 'run' });
@@ -145,6 +148,16 @@ async function removeElsewhere(drivers: readonly Driver[], chosen: Driver, id: W
     if (held) gone = (await driver.remove(id, { retain: true })).done && gone;
   }
   return gone;
+}
+
+/** Whichever driver made it, and also when none can run here now. False while something is still ending. */
+async function removeEverywhere(
+  drivers: readonly Driver[],
+  id: WorkloadId,
+  retain: boolean,
+): Promise<boolean> {
+  const ends = await Promise.all(drivers.map((driver) => driver.remove(id, { retain })));
+  return ends.every(({ done }) => done);
 }
 
 function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): void {
@@ -212,10 +225,7 @@ async function finalize(options: AgentReconcilerOptions, agent: Agent): Promise<
   if (!agent.metadata.finalizers?.includes(hostWorkloadFinalizer)) return settled;
   options.reports.forget(agent.metadata.uid ?? '');
   const retain = agent.spec.storage.retain;
-  const ends = await Promise.all(
-    options.drivers.map((driver) => driver.remove(identityOf(agent), { retain })),
-  );
-  if (ends.some(({ done }) => !done)) return settled;
+  if (!(await removeEverywhere(options.drivers, identityOf(agent), retain))) return settled;
   const left = agent.metadata.finalizers.filter((name) => name !== hostWorkloadFinalizer);
   await setFinalizers(options, agent, left);
   return settled;
