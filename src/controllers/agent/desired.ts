@@ -26,6 +26,7 @@ export function desired(facts: AgentFacts, host: HostSettings): Workload {
   if (!runtime.ok || current === undefined) throw new Error('desired() needs a runtime and a master key');
   const { spec } = agent;
   const id = identityOf(agent);
+  const code = codeOf(spec, host);
   return {
     id,
     specHash: specHash(facts, runtime.class),
@@ -35,8 +36,8 @@ export function desired(facts: AgentFacts, host: HostSettings): Workload {
       replicas: spec.runtime.replicas,
       limits: limitsOf(spec),
     },
-    code: codeOf(spec, host),
-    install: installOf(spec, id, current),
+    code,
+    install: installOf(spec, code, id, current),
     agentServer: agentServerOf(facts, id),
     storage: { retain: spec.storage.retain },
     egress: runEgress(spec),
@@ -86,7 +87,16 @@ function codeOf({ code }: AgentSpec, host: HostSettings): CodeSource | undefined
   return undefined;
 }
 
-function installOf(spec: AgentSpec, id: AgentIdentity, key: MasterKey): InstallStep | undefined {
+/**
+ * Agents share what a step leaves only when they have the same code as well: the step reads it, so another's could
+ * put its own modules under this one's command. What changes inside a code folder is not seen.
+ */
+function installOf(
+  spec: AgentSpec,
+  code: CodeSource | undefined,
+  id: AgentIdentity,
+  key: MasterKey,
+): InstallStep | undefined {
   const command = spec.lifecycle?.install;
   if (command === undefined) return undefined;
   const egress = installEgress(spec);
@@ -96,7 +106,7 @@ function installOf(spec: AgentSpec, id: AgentIdentity, key: MasterKey): InstallS
     egress,
     egressToken: egressToken(key, id, 'install'),
     timeoutSeconds: spec.lifecycle?.installTimeoutSeconds ?? defaultInstallTimeoutSeconds,
-    digest: digestOf({ templateRevision, command }),
+    digest: digestOf({ templateRevision, command, code }),
   };
 }
 
