@@ -3,6 +3,7 @@ import { existsSync, globSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { inspect, styleText } from 'node:util';
+import { ensureBundles } from '#main/bundle.ts';
 
 // Runs every test of the checkout, or those whose path contains one of the arguments. One line a file, details
 // of failures, every skipped check with its reason, the runner's totals last. Exits with 1 when anything failed.
@@ -18,13 +19,12 @@ interface Failure {
 
 interface Totals {
   passed: number;
-  skipped: number;
   todo: number;
 }
 
 const failures: Failure[] = [];
 const skips: { name: string; file: string; reason: string }[] = [];
-const totals: Totals = { passed: 0, skipped: 0, todo: 0 };
+const totals: Totals = { passed: 0, todo: 0 };
 
 function findFiles(wanted: readonly string[]): string[] {
   const files = globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts'], {
@@ -64,7 +64,6 @@ async function runFiles(files: readonly string[], concurrency: number): Promise<
     // The one without a file is the sum.
     if (file === undefined) return;
     totals.passed += counts.passed;
-    totals.skipped += counts.skipped;
     totals.todo += counts.todo;
     const mark = success ? styleText('green', '✔') : styleText('red', '✖');
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
@@ -79,11 +78,12 @@ function report(seconds: number): void {
   }
   if (skips.length > 0) console.log(`\n${styleText('yellow', 'Skipped on this machine:')}`);
   for (const { name, file, reason } of skips) console.log(`  ${file}: ${name}\n    ${reason}`);
-  const { passed, skipped, todo } = totals;
-  // A file that cannot even be loaded fails without counts of its own.
+  // A file that cannot even be loaded fails without counts of its own, and a skipped suite counts as one check.
   const failed = failures.length;
-  const more = todo > 0 ? `, ${todo} to do` : '';
-  console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped${more} in ${seconds.toFixed(0)} s`);
+  const more = totals.todo > 0 ? `, and ${totals.todo} to do` : '';
+  console.log(`\nIn ${seconds.toFixed(0)} s${more}:`);
+  // Alone on its line: what runs the tests reads it.
+  console.log(`${totals.passed} passed, ${failed} failed, ${skips.length} skipped`);
 }
 
 const begun = performance.now();
@@ -96,6 +96,8 @@ if (files.length === 0) {
 const isHeavy = (file: string) => /^test\/(e2e|cluster)\//.test(file);
 const heavy = files.filter(isHeavy);
 if (heavy.length > 0) installPeers();
+// Tests of sandboxes run what sandboxes run.
+await ensureBundles(root, console.log);
 await runFiles(
   files.filter((file) => !isHeavy(file)),
   2,
