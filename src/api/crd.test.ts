@@ -210,7 +210,9 @@ describe('A wrong object is refused by the CRD itself where a CRD can say it', (
     const { spec = {} } = crdSchema(kinds[wrong.kind]).properties ?? {};
     const found = mismatches(spec, JSON.parse(JSON.stringify(wrong.spec ?? {})), 'spec');
     const uniqueness = /another item|listed twice/.test(wrong.error);
-    it(`${wrong.kind}: ${wrong.error.slice(0, 90)}`, { skip: wrong.spec === undefined }, () => {
+    // An object without a spec has nothing to hold against a schema of specs.
+    if (wrong.spec === undefined) continue;
+    it(`${wrong.kind}: ${wrong.error.slice(0, 90)}`, () => {
       if (found.length > 0)
         assert.ok(
           found.some((line) => line.startsWith(refusedPath(wrong))),
