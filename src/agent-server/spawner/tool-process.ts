@@ -56,15 +56,26 @@ export function startToolProcess(
 /** A child whose `pid` is undefined reports its failure by an `error` event. */
 function launch(template: Template, marker: string): ChildProcess | SpawnFailure {
   try {
-    return spawn(template.file, template.args, {
+    const child: ChildProcess = spawn(template.file, template.args, {
       cwd: template.cwd,
       env: { ...template.env, [markerName]: marker },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });
+    return hasPipes(child) ? child : outOfDescriptors(child, template);
   } catch (error) {
     return failureOf(error);
   }
+}
+
+/** Node leaves `stdio` undefined when there were no descriptors left for the pipes. */
+function hasPipes(child: { readonly stdio?: unknown }): boolean {
+  return child.stdio !== undefined;
+}
+
+function outOfDescriptors(child: ChildProcess, { file }: Template): SpawnFailure {
+  child.once('error', () => undefined);
+  return { code: 'EMFILE', message: `spawn ${file} EMFILE` };
 }
 
 function superviseChild(

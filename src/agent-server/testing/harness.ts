@@ -30,9 +30,9 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-export function testSpawner(t: TestContext): Spawner {
+export function testSpawner(t: TestContext, command = spawnerCommand): Spawner {
   const spawner = startSpawner({
-    command: spawnerCommand,
+    command,
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '#kit/clock.ts';
-import { eventually, testPath, testSpawner } from '../testing/harness.ts';
+import { eventually, spawnerCommand, testPath, testSpawner } from '../testing/harness.ts';
 import { type Outcome, runCommand } from './run-command.ts';
 import type { RunningCall, Spawner } from './spawner-client.ts';
 import type { Template } from './spawner-protocol.ts';
@@ -262,6 +262,21 @@ test('when the agent-server goes away, every process ends', { timeout }, async (
   await spawner.close();
   assert.deepEqual(await call, { type: 'lost' });
   assert.deepEqual(alive(`sleep\0${seconds}`), []);
+});
+
+test('a call for which no descriptors are left fails alone; the others go on', { timeout }, async (t) => {
+  const script = 'ulimit -n 48; exec "$0" "$@"';
+  const spawner = testSpawner(t, ['/bin/sh', '-c', script, ...spawnerCommand]);
+  const id = spawner.define(template('sleep 1; echo done'));
+  const { pid } = spawner;
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => run(spawner, id)));
+  const failures = outcomes.flatMap((outcome) => (outcome.type === 'failed' ? [outcome.failure.code] : []));
+  assert.ok(failures.length > 0 && failures.length < 20, `${failures.length} of 20 failed`);
+  assert.deepEqual([...new Set(failures)], ['EMFILE']);
+  for (const outcome of outcomes) {
+    if (outcome.type !== 'failed') assert.equal(exited(outcome).stdout, 'done\n');
+  }
+  assert.equal(spawner.pid, pid);
 });
 
 test('300 calls at once in tens leave neither process nor zombie', { timeout }, async (t) => {
