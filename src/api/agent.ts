@@ -121,8 +121,6 @@ export const agentStatusSchema = z.strictObject({
   agentServerVersion: z.string().max(64).describe('Version of its agent-server.').optional(),
 });
 
-/** A spec as people write it. */
-export type AgentSpecInput = z.input<typeof agentSpecSchema>;
 /** A spec with its defaults filled in, as the API server returns it. */
 export type AgentSpec = z.output<typeof agentSpecSchema>;
 export type AgentStatus = z.output<typeof agentStatusSchema>;

@@ -46,7 +46,7 @@ const subdomainPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a
 
 const age: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-export const agentKind: Kind = {
+const agentKind: Kind = {
   resource: agentResource,
   singular: 'agent',
   shortName: 'ag',
@@ -81,7 +81,7 @@ export const agentKind: Kind = {
   namePattern: labelPattern,
 };
 
-export const routeKind: Kind = {
+const routeKind: Kind = {
   resource: routeResource,
   singular: 'route',
   shortName: 'rt',
@@ -99,7 +99,7 @@ export const routeKind: Kind = {
   namePattern: labelPattern,
 };
 
-export const taskKind: Kind = {
+const taskKind: Kind = {
   resource: taskResource,
   singular: 'task',
   shortName: 'tk',

@@ -47,7 +47,7 @@ export interface KubeObject {
 }
 
 /** metav1.Condition. */
-export const conditionSchema = z.strictObject({
+const conditionSchema = z.strictObject({
   type: z.string().min(1).max(316).describe('Which condition.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
   observedGeneration: z

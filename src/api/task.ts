@@ -1,16 +1,13 @@
 import type { z } from 'zod';
 import { type apiVersion, group, type KubeObject, type Resource, version } from './meta.ts';
 import type { taskSpecSchema } from './task/spec.ts';
-import type { taskPhases, taskStatusSchema } from './task/status.ts';
+import type { taskStatusSchema } from './task/status.ts';
 
 export const taskResource: Resource = { group, version, kind: 'Task', plural: 'tasks', namespaced: true };
 
-/** A spec as people write it. */
-export type TaskSpecInput = z.input<typeof taskSpecSchema>;
 /** A spec with its defaults filled in. */
 export type TaskSpec = z.output<typeof taskSpecSchema>;
 export type TaskStatus = z.output<typeof taskStatusSchema>;
-export type TaskPhase = (typeof taskPhases)[number];
 /** A Task with its defaults filled in, as the API server returns it. */
 export interface Task extends KubeObject {
   apiVersion: typeof apiVersion;

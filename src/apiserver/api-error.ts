@@ -88,7 +88,7 @@ export interface NamedKind {
 }
 
 /** `agents.ploinky.dev`, or `secrets` for the core group. */
-export function qualifiedPlural(kind: NamedKind): string {
+function qualifiedPlural(kind: NamedKind): string {
   return kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
 }
 

@@ -65,7 +65,7 @@ export function listsPrivateRange(rule: EgressRule, address: string): boolean {
  * IPv4 addresses that a packet to this IPv6 address may end at: mapped and compatible (RFC 4291), translated
  * (RFC 2765), NAT64 (RFC 6052, 8215), 6to4 (RFC 3056), Teredo's server and (inverted) client (RFC 4380), ISATAP (RFC 5214).
  */
-export function embeddedAddresses(address: string): string[] {
+function embeddedAddresses(address: string): string[] {
   if (isIP(address) !== 6) return [];
   const bytes = bytesOf(address);
   const starts = (...prefix: number[]) => prefix.every((byte, index) => bytes[index] === byte);

@@ -1,7 +1,7 @@
 import { CodedError } from '#kit/errors.ts';
 
 /** Every way the proxy says no, with the HTTP status it answers. */
-export const egressRefusals = {
+const egressRefusals = {
   /** The request is not one a proxy can serve. */
   BadRequest: 400,
   /** No credential, or not one of an existing Agent. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { codeOf } from './errors.ts';
 
 /**
@@ -30,6 +30,17 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return (
     current !== undefined && current.startTime === identity.startTime && current.bootId === identity.bootId
   );
+}
+
+/** pids of every process that this one may see; none where there is no /proc (macOS). */
+export function listProcessIds(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /** Signals every process of group `pgid`. Returns false when the group no longer exists. */

@@ -6,7 +6,7 @@ import type { Clock } from '#kit/clock.ts';
 import { type ConnectionLimits, createAgentPair, type Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 
-export const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface InClusterOptions {
   /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */

@@ -14,7 +14,7 @@ export interface ParseLimits {
   readonly maxBatch: number;
 }
 
-export const defaultParseLimits: ParseLimits = { maxDepth: 64, maxBatch: 50 };
+const defaultParseLimits: ParseLimits = { maxDepth: 64, maxBatch: 50 };
 
 export interface ParsedBody {
   /** The body was an array: answers go back as an array (revisions before 2025-06-18). */

@@ -39,16 +39,7 @@ export interface Implementation {
 }
 
 /** In order of severity (RFC 5424). */
-export const logLevels = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-] as const;
+const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export function isLogLevel(value: unknown): value is LogLevel {

@@ -74,15 +74,6 @@ export interface McpDefinition {
   readonly problems: readonly string[];
 }
 
-export const emptyDefinition: McpDefinition = {
-  tools: [],
-  resources: [],
-  prompts: [],
-  maxParallelTasks: undefined,
-  taskLogTailBytes: undefined,
-  problems: [],
-};
-
 /**
  * Reads Ploinky's configuration of tools, resources and prompts. A wrong entry is left out and named in
  * `problems`, so that one mistake does not take the others away; one without `command` is left out quietly,

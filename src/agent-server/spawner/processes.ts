@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { codeOf } from '#kit/errors.ts';
+import { listProcessIds } from '#kit/process.ts';
 import { markerName } from '../tools/spawner-protocol.ts';
 
 /** One process as /proc shows it. */
@@ -22,7 +23,7 @@ export interface CallTrace {
 
 /** Every process that this one may see, but no zombies. Empty where there is no /proc (macOS). */
 export function listProcesses(): ProcessEntry[] {
-  return pids().flatMap((pid) => {
+  return listProcessIds().flatMap((pid) => {
     const stat = readText(`/proc/${pid}/stat`);
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields.length < 4 || fields[0] === 'Z' || fields[0] === 'X') return [];
@@ -105,16 +106,6 @@ function markerOf(pid: number): string {
     return environment.toString('latin1', at + prefix.length, end === -1 ? environment.length : end);
   } catch {
     return '';
-  }
-}
-
-function pids(): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    return [];
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Clock } from '#kit/clock.ts';
-import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { RunningCall, Spawner } from './spawner-client.ts';
 import type { Exit, SpawnFailure } from './spawner-protocol.ts';
 
@@ -111,9 +110,4 @@ function messageInOutput(stdout: Buffer): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The reason given to calls that the client cancelled. */
-export function cancelledError(): RpcError {
-  return new RpcError(errorCodes.internal, 'Request cancelled');
 }

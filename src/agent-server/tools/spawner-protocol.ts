@@ -86,7 +86,7 @@ const headerBytes = 9;
 const noBytes = Buffer.alloc(0);
 
 /** Larger payloads are a broken peer. */
-export const maxFrameBytes = 64 * 1024 * 1024;
+const maxFrameBytes = 64 * 1024 * 1024;
 
 export function encodeFrame(type: number, id: number, payload: Uint8Array = noBytes): Buffer {
   const frame = Buffer.allocUnsafe(headerBytes + payload.length);

@@ -48,7 +48,7 @@ const oauthSchema = withRules(
 );
 
 /** An MCP server that the agent-server speaks for. */
-export const upstreamSchema = withRules(
+const upstreamSchema = withRules(
   z.strictObject({
     stdio: commandLine
       .describe('Program and arguments of an MCP server on stdin and stdout, started inside the agent.')

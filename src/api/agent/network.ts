@@ -14,7 +14,7 @@ const cidr = z
   .refine(isCidr, 'must be an address range like 203.0.113.0/24');
 
 /** One thing that may be reached. */
-export const egressRuleSchema = withRules(
+const egressRuleSchema = withRules(
   z.strictObject({
     host: hostPattern
       .describe(
@@ -30,7 +30,7 @@ export const egressRuleSchema = withRules(
 );
 
 /** Where the install step may go unless the Agent says otherwise: the npm and PyPI registries. */
-export const defaultInstallEgress = [
+const defaultInstallEgress = [
   { host: 'registry.npmjs.org' },
   { host: 'pypi.org' },
   { host: 'files.pythonhosted.org' },

@@ -9,7 +9,7 @@ const resourceName: KeyRule = {
 };
 const resourceList = mapOf(resourceName, quantity, 16);
 
-export const resourcesSchema = z.strictObject({
+const resourcesSchema = z.strictObject({
   limits: resourceList
     .describe(
       'Upper bounds: `memory` (512Mi), `cpu` (500m), `pids` (256). A host that cannot enforce them says so with the reason LimitsNotEnforced.',

@@ -19,7 +19,7 @@ export function expireEvents(engine: Engine): () => void {
 }
 
 /** One sweep; resolves with the number of Events removed. */
-export function sweepEvents(engine: Engine): Promise<number> {
+function sweepEvents(engine: Engine): Promise<number> {
   const oldest = engine.clock.now() - engine.limits.eventSeconds * 1000;
   return engine.store.transact((transaction) => {
     let removed = 0;

@@ -13,7 +13,7 @@ const stringMap = (description: string): Schema => ({
   additionalProperties: { type: 'string' },
 });
 
-export const ownerReferenceSchema: Schema = {
+const ownerReferenceSchema: Schema = {
   type: 'object',
   description: 'An object that owns this one: when no owner is left, this object is deleted.',
   'x-kubernetes-map-type': 'atomic',
@@ -31,7 +31,7 @@ export const ownerReferenceSchema: Schema = {
   },
 };
 
-export const managedFieldsEntrySchema: Schema = {
+const managedFieldsEntrySchema: Schema = {
   type: 'object',
   description: 'The fields that one manager owns.',
   properties: {
@@ -92,7 +92,7 @@ export const objectMetaSchema: Schema = {
 };
 
 /** The three members that every kind has, with the texts that generated CRDs carry. */
-export const typeMetaProperties: Readonly<Record<string, Schema>> = {
+const typeMetaProperties: Readonly<Record<string, Schema>> = {
   apiVersion: {
     type: 'string',
     description:

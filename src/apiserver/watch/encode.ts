@@ -21,7 +21,7 @@ function objectLine(kind: Kind, type: EventType, entry: Entry): string {
 }
 
 /** The line of an entry in one form, made at most once while the present changes are handed out, then forgotten. */
-export function cachedLine(form: string, entry: Entry, make: () => string): string {
+function cachedLine(form: string, entry: Entry, make: () => string): string {
   if (cache.size === 0) setImmediate(forget);
   let lines = cache.get(entry);
   if (lines === undefined) {

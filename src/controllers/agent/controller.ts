@@ -25,11 +25,11 @@ import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
 
-/** Agents by what they depend on, so that a change of one finds the others. Index names of the Agent informer. */
-export const dependencyIndex = 'dependsOn';
-export const secretIndex = 'secret';
-export const configMapIndex = 'configMap';
+const dependencyIndex = 'dependsOn';
+const secretIndex = 'secret';
+const configMapIndex = 'configMap';
 
+/** Agents by what they depend on, so that a change of one finds the others; for the Agent informer. */
 export const agentIndexes = {
   [dependencyIndex]: (agent: Agent) =>
     named(

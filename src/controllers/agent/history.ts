@@ -1,9 +1,9 @@
 import { backoffDelay } from '#kit/backoff.ts';
 
 /** Restarts without this long of Ready between them count towards the circuit breaker. Milliseconds. */
-export const stableAfterMs = 60_000;
+const stableAfterMs = 60_000;
 /** Restarts that may fail in a row; the end after the last of them halts the Agent. */
-export const restartsBeforeHalt = 5;
+const restartsBeforeHalt = 5;
 const restartBackoff = { initial: 1_000, max: 30_000 };
 
 /**

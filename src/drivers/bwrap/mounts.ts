@@ -81,7 +81,7 @@ function ownFiles(run: SandboxRun): Mount[] {
   return etcNames.map((name) => readOnlyBind(join(run.folders.files, name), `/etc/${name}`));
 }
 
-export const etcNames = ['passwd', 'group', 'hosts', 'nsswitch.conf', 'resolv.conf'] as const;
+const etcNames = ['passwd', 'group', 'hosts', 'nsswitch.conf', 'resolv.conf'] as const;
 
 function agentMounts(options: MountOptions): Mount[] {
   const files = Object.entries(options.agentFiles).map(([name, source]) =>

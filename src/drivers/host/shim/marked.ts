@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { listProcessIds } from '#kit/process.ts';
 
 /** In the environment of everything that belongs to one instance, and inherited by what that starts. */
 export const instanceVariable = 'PLOINKY_INSTANCE';
@@ -10,7 +11,7 @@ export const instanceVariable = 'PLOINKY_INSTANCE';
  */
 export function killMarked(instance: string): number {
   const mark = `${instanceVariable}=${instance}\0`;
-  const pids = processIds().filter((pid) => pid !== process.pid && environmentOf(pid).includes(mark));
+  const pids = listProcessIds().filter((pid) => pid !== process.pid && environmentOf(pid).includes(mark));
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL');
@@ -19,16 +20,6 @@ export function killMarked(instance: string): number {
     }
   }
   return pids.length;
-}
-
-function processIds(): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    return [];
-  }
 }
 
 function environmentOf(pid: number): string {

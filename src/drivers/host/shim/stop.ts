@@ -39,7 +39,7 @@ function isStillSettingUp(child: ChildProcess, leader: number): boolean {
  * command that the shim started. That one alone would not do: killed in the middle of making the sandbox, it
  * leaves a child that waits for it for ever.
  */
-export function killHard(child: ChildProcess, leader: number | undefined): void {
+function killHard(child: ChildProcess, leader: number | undefined): void {
   if (leader !== undefined) {
     trySignal(leader, 'SIGKILL');
     tryKill(leader);
