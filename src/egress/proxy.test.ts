@@ -236,6 +236,17 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
     assert.doesNotMatch(JSON.stringify(lines), /b=c/, 'a query is nobody’s business in a log');
   });
 
+  it('ends a connection after one forwarded request: another would come without a credential', async () => {
+    const credential = Buffer.from(`default/fetcher:${token}`).toString('base64');
+    const head = `GET http://plain.test/ HTTP/1.1\r\nhost: plain.test\r\nproxy-authorization: Basic ${credential}`;
+    const { status, head: answer } = await rawRequest(
+      proxy.address,
+      `${head}\r\nconnection: keep-alive\r\n\r\n`,
+    );
+    assert.equal(status, 200);
+    assert.match(answer, /^connection: close$/im);
+  });
+
   it('keeps no connection for a request whose client left while it was made', async () => {
     const credential = Buffer.from(`default/fetcher:${token}`).toString('base64');
     const client = dialProxy(proxy.address);

@@ -218,7 +218,9 @@ class AllowListProxy implements EgressProxy {
       outgoing.destroy(new EgressRefusal('Timeout', 'no answer')),
     );
     outgoing.once('response', (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, forwardedResponseHeaders(incoming.headers));
+      // The agent-server's forward puts the credential into the first request of a connection only.
+      const headers = { ...forwardedResponseHeaders(incoming.headers), connection: 'close' };
+      response.writeHead(incoming.statusCode ?? 502, headers);
       incoming.pipe(response);
       incoming.once('error', () => response.destroy());
     });
