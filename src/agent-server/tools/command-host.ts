@@ -3,6 +3,8 @@ import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { CommandLine } from '../config/mcp-config.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Gate } from '../queue/gate.ts';
+import type { TaskQueue } from '../queue/queue.ts';
 import { resolveExecutable } from './executable.ts';
 import type { Outcome } from './run-command.ts';
 import type { Spawner } from './spawner-client.ts';
@@ -17,6 +19,14 @@ export interface CommandHost {
   readonly codeFolder: string;
   /** The whole environment of every command; its own `env` is laid over it. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** What carries commands out, whichever configuration they come from. */
+export interface CommandServices {
+  readonly host: CommandHost;
+  /** One limit for every execution. */
+  readonly gate: Gate;
+  readonly queue: TaskQueue;
 }
 
 /** How a command is started, known to the spawner under an id. */

@@ -1,10 +1,8 @@
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { McpDefinition } from '../config/mcp-config.ts';
-import type { Gate } from '../queue/gate.ts';
-import type { TaskQueue } from '../queue/queue.ts';
 import { type CallContext, type Catalog, emptyCatalog } from '../source.ts';
-import type { CommandHost } from './command-host.ts';
+import type { CommandServices } from './command-host.ts';
 import {
   type CommandResource,
   createCommandResource,
@@ -24,13 +22,6 @@ export interface CommandSet {
   request(method: string, params: Params, call: CallContext): Promise<Result>;
   /** Ends prewarmed processes. Calls that run go on. */
   close(): void;
-}
-
-export interface CommandServices {
-  readonly host: CommandHost;
-  /** One limit for every execution. */
-  readonly gate: Gate;
-  readonly queue: TaskQueue;
 }
 
 export const emptyCommandSet: CommandSet = {

@@ -6,12 +6,8 @@ import { type McpDefinition, readMcpDefinition } from '../config/mcp-config.ts';
 import type { Settings } from '../config/settings.ts';
 import { startTaskRunner } from '../queue/runner.ts';
 import type { Source, SourceChange, SourceStatus } from '../source.ts';
-import {
-  type CommandServices,
-  type CommandSet,
-  createCommandSet,
-  emptyCommandSet,
-} from './command-source.ts';
+import type { CommandServices } from './command-host.ts';
+import { type CommandSet, createCommandSet, emptyCommandSet } from './command-source.ts';
 import { executeToolTask } from './tool-task.ts';
 
 export interface ConfiguredSourceOptions {

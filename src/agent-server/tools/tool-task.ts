@@ -3,8 +3,7 @@ import type { Params } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Lease, Outcome, TaskRecord } from '../queue/queue.ts';
 import type { CallContext } from '../source.ts';
-import type { CommandHost } from './command-host.ts';
-import type { CommandServices } from './command-source.ts';
+import type { CommandHost, CommandServices } from './command-host.ts';
 import { type CommandTool, runTool } from './command-tool.ts';
 
 /**
