@@ -13,6 +13,7 @@ import { createEventRecorder } from '#kube/events.ts';
 import type { IndexFunctions } from '#kube/indexes.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
+import { masterSecretName } from '#wire/keys.ts';
 import { agentIndexes, createAgentController } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
@@ -63,10 +64,14 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
     createTaskController({ ...options, tasks }),
   ];
+  const unsubscribe = secrets.cache.subscribe(({ type, object }) => {
+    if (type === 'deleted' && object.metadata.name === masterSecretName) void replaceMasterKey(options);
+  });
   await Promise.all(controllers.map((controller) => controller.start()));
   await removeOrphans(options.drivers, agents.cache, options.log);
   return {
     async stop() {
+      unsubscribe();
       await Promise.all(controllers.map((controller) => controller.stop()));
       await events.stop();
       await Promise.all(
@@ -75,6 +80,16 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
       await Promise.all(options.drivers.map((driver) => driver.close()));
     },
   };
+}
+
+/** Without a master key nothing starts and nothing is called; a deleted one is replaced, and every agent restarts. */
+async function replaceMasterKey(options: ManagerOptions): Promise<void> {
+  options.log.warn('the master key was deleted, making another one');
+  try {
+    await awaitMasterKey(options.client, options.homeNamespace, options);
+  } catch (error) {
+    options.log.error('the master key cannot be made', { error });
+  }
 }
 
 function informerFactory({ client, clock, random, log, metrics, namespace }: ManagerOptions) {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Cli, Workspace } from '#cli/context.ts';
@@ -11,6 +11,7 @@ import { unixEndpoint } from '#kube/endpoint.ts';
 import { doctorChecks } from '#workspace/doctor/checks.ts';
 import { ensureState } from '#workspace/folders.ts';
 import { hostFacts, locateWorkspace } from '#workspace/host.ts';
+import { parseLease } from '#workspace/lease.ts';
 import { findHolder } from '#workspace/lock.ts';
 import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
@@ -39,6 +40,7 @@ async function openWorkspace(folder: string): Promise<Workspace> {
       return !there;
     },
     running: () => findHolder(paths.running),
+    wasStopped: async () => parseLease(await readFile(paths.lease, 'utf8').catch(() => ''))?.state !== 'up',
     start: async ({ port, progress }) => {
       await ensureBundles(checkout, progress);
       return startWorkspace({
@@ -55,12 +57,15 @@ async function openWorkspace(folder: string): Promise<Workspace> {
   };
 }
 
-/** The first Ctrl-C asks the command to end; the second ends the program. */
+/**
+ * The first Ctrl-C asks the command to end; the second ends the program. A terminal that is closed asks, too:
+ * both the kernel and the shell then send SIGHUP, so that repeats of it mean nothing.
+ */
 function interruptOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(130);
+      if (controller.signal.aborted && signal !== 'SIGHUP') process.exit(130);
       controller.abort(new Error(`interrupted by ${signal}`));
     });
   }
@@ -72,18 +77,24 @@ function readVersion(): string {
   return version;
 }
 
+const interrupted = interruptOnSignals();
+
 const cli: Cli = {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   clock: systemClock,
   version: readVersion(),
-  interrupted: interruptOnSignals(),
+  interrupted,
   openWorkspace,
   checks: doctorChecks(process.env),
   readStdin: () => text(process.stdin),
 };
 
 // A reader that has seen enough (`ploinky get agents | head -1`) is no error.
-process.stdout.on('error', () => process.exit(0));
+process.stdout.on('error', () => {
+  if (!interrupted.aborted) process.exit(0);
+});
+// Notes to a terminal that was closed are lost; what they tell of goes on.
+process.stderr.on('error', () => undefined);
 process.exitCode = await runCli(process.argv.slice(2), cli);
 // Handlers of signals and a watchdog's pipe must not keep a finished command alive.
 process.stdout.write('', () => process.exit());

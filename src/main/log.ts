@@ -5,16 +5,17 @@ import type { Log, LogFields } from '#kit/log.ts';
 /** A log of JSON lines on standard output, which the watchdog keeps in the process's file. */
 export function createLog(name: string, level = 'info'): Log {
   const options = { base: { name }, level, serializers: { error: describeError } };
-  return adapt(pino(options, pino.destination({ fd: 1, sync: true })));
+  return adaptLogger(pino(options, pino.destination({ fd: 1, sync: true })));
 }
 
-function adapt(logger: pino.Logger): Log {
+/** The project's log over a pino logger. */
+export function adaptLogger(logger: pino.Logger): Log {
   return {
     debug: (message, fields = {}) => logger.debug(fields, message),
     info: (message, fields = {}) => logger.info(fields, message),
     warn: (message, fields = {}) => logger.warn(fields, message),
     error: (message, fields = {}) => logger.error(fields, message),
-    with: (fields: LogFields) => adapt(logger.child(fields)),
+    with: (fields: LogFields) => adaptLogger(logger.child(fields)),
   };
 }
 

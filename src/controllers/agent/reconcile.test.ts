@@ -221,6 +221,33 @@ test('a controller that has just started leaves a Ready agent Ready', async () =
   assert.deepEqual([later.ready(), later.writes], ['Ready', []]);
 });
 
+test('an end that an earlier controller counted is not counted again', async () => {
+  const ended = makeInstance({ exit: { code: 1, signal: null, at: noon } });
+  const answer = ({ specHash }: Workload) => makeObserved({ phase: 'Failed', specHash, instances: [ended] });
+  const earlier = createStage(held());
+  earlier.answer = answer;
+  await earlier.reconcile();
+  await earlier.reconcile();
+  assert.equal(earlier.agent?.status?.restarts, 1);
+  const later = createStage(earlier.agent ?? held());
+  later.answer = answer;
+  await later.reconcile();
+  await later.reconcile();
+  assert.equal(later.agent?.status?.restarts, 1);
+});
+
+test('an end while no controller ran is counted by the next one', async () => {
+  const earlier = createStage(held());
+  earlier.report = makeReport();
+  await earlier.reconcile();
+  const later = createStage(earlier.agent ?? held());
+  const ended = makeInstance({ exit: { code: 1, signal: null, at: noon } });
+  later.answer = ({ specHash }) => makeObserved({ phase: 'Failed', specHash, instances: [ended] });
+  await later.reconcile();
+  await later.reconcile();
+  assert.equal(later.agent?.status?.restarts, 1);
+});
+
 test('a suspended agent ends and keeps its workspace', async () => {
   const stage = createStage(
     makeAgent({ runtime: { suspend: true } }, { finalizers: [hostWorkloadFinalizer] }),

@@ -197,8 +197,14 @@ function learn(
   const seen = observed.specHash ?? wanted;
   const known = before.specHash === undefined ? forSpec(before, seen) : before;
   memory.history = forSpec(known, wanted);
+  const told = before.specHash === undefined ? facts.agent.status?.endpoints : undefined;
   for (const { uid, exit } of seen === wanted ? observed.instances : []) {
-    if (exit !== undefined) memory.history = recordEnd(memory.history, uid, exit.at || facts.now);
+    if (exit === undefined) continue;
+    // An end that the last status knows nothing of any more was counted by an earlier controller.
+    const wasCounted = told !== undefined && !told.some((endpoint) => endpoint.uid === uid);
+    memory.history = wasCounted
+      ? { ...memory.history, countedInstance: uid }
+      : recordEnd(memory.history, uid, exit.at || facts.now);
   }
   return memory.history.failures !== before.failures;
 }

@@ -22,7 +22,7 @@ export interface ReportTarget {
 export interface AgentReports {
   /**
    * Listens to this instance and to no earlier one of the same Agent. Idempotent. `last` is what is known of the
-   * instance from before this process; it holds like a report until the first try to reach the instance has failed.
+   * instance from before this process; it holds like a report of it would.
    */
   follow(target: ReportTarget, last?: AgentReport): void;
   /** Stops listening to the Agent with this uid and forgets what it said. */

@@ -14,7 +14,6 @@ import type { Metrics } from '#kube/metrics.ts';
 import { again, settled } from '#kube/result.ts';
 import { exceptStatus, informerSource } from '#kube/sources.ts';
 import { buildRoutingTable, nameOf, type RoutingTable } from '#routing/table.ts';
-import { isTrue } from '../conditions.ts';
 import { type RouterFacts, routeStatus } from './status.ts';
 
 export interface RouteControllerOptions {
@@ -31,8 +30,8 @@ export interface RouteControllerOptions {
   readonly metrics?: Metrics;
 }
 
-/** While a Route is not programmed it is looked at this often, in milliseconds. */
-const pendingMs = 30_000;
+/** A router that dies says nothing: what its Lease tells is looked at again this often, in milliseconds. */
+const leaseCheckMs = 30_000;
 const fieldManager = 'ploinky-route-controller';
 
 /** Writes what became of each Route. The routers build the same table from the same objects by themselves. */
@@ -60,8 +59,7 @@ export function createRouteController(options: RouteControllerOptions): Controll
       const status = routeStatus(route, verdict, facts, new Date(clock.now()));
       const written = await client.applyStatus<Route>(routeResource, route, status, { fieldManager });
       if (written !== route) routes.observe(written);
-      // A router that died and will not catch up is noticed only by time.
-      return isTrue(status.conditions, 'Programmed') ? settled : again(pendingMs);
+      return again(leaseCheckMs);
     },
   });
 }
