@@ -26,6 +26,8 @@ export interface Workspace {
   init(): Promise<boolean>;
   /** Undefined: not up. */
   running(): Promise<RunningWorkspace | undefined>;
+  /** Of one that is not up: whether it was ended on purpose. False: its watchdog was killed. */
+  wasStopped(): Promise<boolean>;
   /** Starts the processes. `progress` hears what takes long. */
   start(options: StartRequest): Promise<StartedWorkspace>;
   stop(): Promise<'stopped' | 'tidied' | 'nothing'>;

@@ -128,6 +128,6 @@ export function holderRuns(holder: Holder): boolean {
 export function alreadyRunning(holder: Holder): CodedError {
   const message = `this workspace is up already: pid ${holder.pid}, ${holder.url}`;
   return new CodedError(workspaceErrors.AlreadyRunning, message, {
-    remedy: 'Use it, or stop it with `ploinky down`.',
+    remedy: 'Change its agents with `ploinky apply -f …`, or stop it with `ploinky down`.',
   });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -101,6 +101,35 @@ describe('up in the foreground', { timeout: 240_000 }, () => {
     }
   });
 
+  const endings: [string, (workspace: TestWorkspace, child: ChildProcess) => Promise<unknown>][] = [
+    ['a `down` elsewhere', (workspace) => workspace.must('down')],
+    [
+      'a terminal that is closed, however often that is told',
+      async (_workspace, child) => {
+        child.stderr?.destroy();
+        child.kill('SIGHUP');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        child.kill('SIGHUP');
+      },
+    ],
+  ];
+  for (const [name, end] of endings) {
+    it(`ends with ${name}`, async () => {
+      const workspace = await createWorkspace({ examples: [] });
+      try {
+        const args = ['up', '-C', workspace.paths.root];
+        const child = spawn(join(checkout, 'bin/ploinky'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+        const exit = once(child, 'exit');
+        await noteOf(child, 'Press Ctrl-C to stop.');
+        await end(workspace, child);
+        assert.deepEqual(await exit, [0, null]);
+        assert.deepEqual(findTraces(workspace.paths), nothing);
+      } finally {
+        await workspace.remove();
+      }
+    });
+  }
+
   it('is refused a port that somebody else has, and leaves nothing', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -135,3 +164,15 @@ describe('up in the foreground', { timeout: 240_000 }, () => {
     }
   });
 });
+
+/** Resolves when `child` has written `text` to its standard error. */
+function noteOf(child: ChildProcess, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let notes = '';
+    child.stderr?.on('data', (data: Buffer) => {
+      notes += data.toString();
+      if (notes.includes(text)) resolve();
+    });
+    child.once('exit', () => reject(new Error(notes)));
+  });
+}

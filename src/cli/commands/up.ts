@@ -13,7 +13,7 @@ import { type WaitOutcome, waitForAgents } from '../wait-agents.ts';
 interface UpOptions extends GlobalOptions {
   readonly detach?: true;
   readonly port?: number;
-  readonly apply: readonly string[];
+  readonly apply?: readonly string[];
   /** Seconds. */
   readonly timeout: number;
 }
@@ -32,7 +32,7 @@ export function addUp(program: Command, cli: Cli): void {
     .description('start the workspace: API, controller, router and its agents')
     .option('-d, --detach', 'return when the agents are ready')
     .option('--port <number>', 'port of the router (default: 8080 or the next free one)', parsePort)
-    .option('--apply <path>', 'apply this file or folder first; may be repeated', collect, [])
+    .option('--apply <path>', 'apply this file or folder first; may be repeated', collect)
     .option('--timeout <seconds>', 'how long agents may take to be ready', parseSeconds, 600)
     .addHelpText('after', examples)
     .action(async (_options: unknown, command: Command) => {
@@ -43,7 +43,7 @@ export function addUp(program: Command, cli: Cli): void {
 async function up(cli: Cli, options: UpOptions): Promise<void> {
   const { terminal } = cli;
   const workspace = await cli.openWorkspace(options.workspace);
-  const manifests = await readAll(cli, options.apply);
+  const manifests = await readAll(cli, options.apply ?? []);
   const started = await workspace.start({ port: options.port, progress: (text) => terminal.note(text) });
   try {
     await orInterrupted(cli, started.ready);
@@ -108,12 +108,17 @@ function requireReady({ lines, settled }: WaitOutcome, seconds: number): void {
   if (failed !== '') throw new CliError(exitCodes.failed, `not ready: ${failed}`, remedy);
 }
 
-/** Until Ctrl-C, which stops the workspace, or until something else ended it. */
+/** Until Ctrl-C, which stops the workspace, or until `down` did, or something else ended it. */
 async function stayUntilEnd(cli: Cli, workspace: Workspace, started: StartedWorkspace): Promise<void> {
   while (!cli.interrupted.aborted) {
     const running = await workspace.running();
     if (running?.pid !== started.pid) {
-      throw new CliError(exitCodes.failed, 'the workspace ended', `Read ${workspace.logs}/watchdog.log.`);
+      if (running === undefined && !(await workspace.wasStopped())) {
+        const remedy = `\`ploinky up\` goes on with what runs. Read ${workspace.logs}/watchdog.log.`;
+        throw new CliError(exitCodes.failed, 'the workspace’s watchdog was killed', remedy);
+      }
+      cli.terminal.note('The workspace was stopped by `ploinky down`.');
+      return;
     }
     await cli.clock.sleep(500, cli.interrupted).catch(() => undefined);
   }
@@ -134,7 +139,7 @@ function orInterrupted<T>(cli: Cli, promise: Promise<T>): Promise<T> {
   });
 }
 
-function collect(value: string, previous: readonly string[]): string[] {
+function collect(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];
 }
 
