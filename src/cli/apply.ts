@@ -1,6 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import { canonicalJson } from '#kit/json.ts';
 import type { Client } from '#kube/client.ts';
+import { ApiError } from '#kube/errors.ts';
 import type { Manifest } from './manifests.ts';
 
 export const fieldManager = 'ploinky-cli';
@@ -10,19 +11,30 @@ export type ApplyOutcome = 'created' | 'configured' | 'unchanged';
 /** Applies one object server-side and says what that did. Conflicts with other managers throw ApiError 409. */
 export async function applyManifest(
   client: Client,
-  { resource, object }: Manifest,
+  { resource, object, where }: Manifest,
   options: { namespace: string; force: boolean; dryRun: boolean },
 ): Promise<ApplyOutcome> {
   const namespace = object.metadata.namespace ?? options.namespace;
   const metadata = resource.namespaced ? { ...object.metadata, namespace } : object.metadata;
   const before = await client.find<KubeObject>(resource, { namespace, name: metadata.name });
-  const after = await client.apply<KubeObject>(
-    resource,
-    { ...object, metadata },
-    { fieldManager, fieldValidation: 'Strict', force: options.force, dryRun: options.dryRun },
-  );
+  const how = {
+    fieldManager,
+    fieldValidation: 'Strict',
+    force: options.force,
+    dryRun: options.dryRun,
+  } as const;
+  const after = await client
+    .apply<KubeObject>(resource, { ...object, metadata }, how)
+    .catch((error: unknown) => {
+      throw error instanceof ApiError ? at(where, error) : error;
+    });
   if (before === undefined) return 'created';
   return wishesOf(before) === wishesOf(after) ? 'unchanged' : 'configured';
+}
+
+/** The API's refusal with the file that it is about. */
+function at(where: string, { status, reason, message, retryAfterMs, details }: ApiError): ApiError {
+  return new ApiError({ status, reason, message: `${where}: ${message}`, retryAfterMs, details });
 }
 
 /** What people set, as comparable text: a status that changed meanwhile is not the apply's doing. */

@@ -69,3 +69,10 @@ test('a dash reads standard input', async () => {
   const found = await readManifests('-', async () => agent('s'));
   assert.equal(found[0]?.where, 'standard input');
 });
+
+test('a file without any object is told, and not passed over', async () => {
+  await assert.rejects(
+    readManifests('-', async () => '# nothing\n---\n'),
+    /there is no object in standard input/,
+  );
+});

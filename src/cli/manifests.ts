@@ -28,7 +28,12 @@ const maxFileBytes = 4 * 1024 * 1024;
  * Throws `refused` naming file and field, or `notFound`.
  */
 export async function readManifests(path: string, readStdin: () => Promise<string>): Promise<Manifest[]> {
-  if (path === '-') return parseManifests(await readStdin(), 'standard input');
+  const found = path === '-' ? parseManifests(await readStdin(), 'standard input') : await readFiles(path);
+  if (found.length > 0) return found;
+  throw new CliError(exitCodes.refused, `there is no object in ${path === '-' ? 'standard input' : path}`);
+}
+
+async function readFiles(path: string): Promise<Manifest[]> {
   const files = await manifestFiles(path);
   const found = await Promise.all(files.map(readFileManifests));
   return found.flat();

@@ -6,6 +6,7 @@ import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import { describeIssues } from './tool-arguments.ts';
 
 export interface McpCall {
   readonly method: string;
@@ -106,11 +107,15 @@ function parseAnswer(body: string, status: number | undefined): Record<string, u
   } catch {
     // Not JSON: told below with the status.
   }
-  throw new CliError(exitCodes.failed, `the router answered ${status} ${body.slice(0, 200)}`);
+  const code = status === 404 ? exitCodes.notFound : exitCodes.failed;
+  throw new CliError(code, `the router answered ${status} ${body.slice(0, 200)}`);
 }
 
 function resultOf(answer: Record<string, unknown>): Record<string, unknown> {
   if (isObject(answer['result'])) return answer['result'];
   const error = isObject(answer['error']) ? answer['error']['message'] : answer['error'];
-  throw new CliError(exitCodes.failed, typeof error === 'string' ? error : 'the router gave no result');
+  throw new CliError(
+    exitCodes.failed,
+    typeof error === 'string' ? describeIssues(error) : 'the router gave no result',
+  );
 }

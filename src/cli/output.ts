@@ -8,11 +8,14 @@ import { nameOfObject } from './kinds.ts';
 export const outputFormats = ['table', 'wide', 'yaml', 'json', 'name'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** Checks the value of `-o`. Throws `usage`. */
-export function parseOutputFormat(text: string): OutputFormat {
-  const found = outputFormats.find((format) => format === text);
+/** Checks the value of `-o` against what the command knows. Throws `usage`. */
+export function parseOutputFormat<Format extends OutputFormat>(
+  text: string,
+  known: readonly Format[],
+): Format {
+  const found = known.find((format) => format === text);
   if (found !== undefined) return found;
-  throw new CliError(exitCodes.usage, `-o ${text} is unknown`, `Use one of ${outputFormats.join(', ')}.`);
+  throw new CliError(exitCodes.usage, `-o ${text} is unknown`, `Use one of ${known.join(', ')}.`);
 }
 
 /** Objects of one kind in the asked form. `single`: one was asked for by name, so no list around it. */

@@ -57,6 +57,7 @@ export function buildProgram(cli: Cli): Command {
     .description('AI agents as resources: sandboxed, reconciled, and behind one MCP endpoint.')
     .option('-C, --workspace <folder>', 'folder of the workspace', '.')
     .option('-n, --namespace <name>', 'namespace of the objects', 'default')
+    .version(`ploinky ${cli.version}`, '-V, --version', 'print the version')
     .addHelpText('after', `\n${exitCodeHelp}`)
     .showSuggestionAfterError(true)
     .exitOverride()

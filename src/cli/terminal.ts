@@ -47,7 +47,8 @@ export function createTerminal(
     interactive: notes.isTTY === true && env['TERM'] !== 'dumb',
     style: paint(coloured(out)),
     styleNote: paint(coloured(notes)),
-    columns: notes.columns ?? 80,
+    // Some terminals say 0 for a width that they do not know.
+    columns: notes.columns || 80,
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exitCodeOf } from './errors.ts';
-import { buildArguments, parseJson } from './tool-arguments.ts';
+import { buildArguments, describeIssues, parseJson } from './tool-arguments.ts';
 
 const schema = {
   properties: {
@@ -46,4 +46,15 @@ test('a pair without key, a prototype and broken JSON are wrong command lines', 
     assert.throws(wrong, (error) => exitCodeOf(error) === 2);
   }
   assert.equal(({} as { a?: unknown }).a, undefined);
+});
+
+test('what is wrong with arguments is told in a line each', () => {
+  const list = '[{"code":"invalid_type","path":["a","b"],"message":"Required"},{"path":[],"message":"No."}]';
+  assert.equal(
+    describeIssues(`Invalid arguments for tool cat: ${list}`),
+    'Invalid arguments for tool cat:\n  a.b: Required\n  arguments: No.',
+  );
+  for (const other of ['no list', 'text: [not JSON]', 'text: [{"a":1}]', `[x] ${list}`]) {
+    assert.equal(describeIssues(other), other);
+  }
 });

@@ -71,3 +71,33 @@ export function parseJson(text: string): unknown {
     throw new CliError(exitCodes.usage, `this is not JSON: ${why}`);
   }
 }
+
+/**
+ * Servers list wrong arguments as JSON after a sentence (`Invalid arguments for tool x: [{"path":["n"],…}]`);
+ * people read a line each. Any other message comes back as it is.
+ */
+export function describeIssues(message: string): string {
+  const [, sentence = '', list = ''] = /^([^[]*): (\[.*\])$/s.exec(message) ?? [];
+  const issues = list === '' ? [] : tryParse(list);
+  const lines = issues.map(({ path, message: text }) => `${path.join('.') || 'arguments'}: ${text}`);
+  return lines.length === 0 ? message : [`${sentence}:`, ...lines].join('\n  ');
+}
+
+interface Issue {
+  readonly path: readonly unknown[];
+  readonly message: string;
+}
+
+/** Empty unless every element is an issue. */
+function tryParse(list: string): Issue[] {
+  try {
+    const values: unknown = JSON.parse(list);
+    return Array.isArray(values) && values.every(isIssue) ? values : [];
+  } catch {
+    return [];
+  }
+}
+
+function isIssue(value: unknown): value is Issue {
+  return isObject(value) && Array.isArray(value['path']) && typeof value['message'] === 'string';
+}

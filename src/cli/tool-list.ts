@@ -19,13 +19,26 @@ export async function listTools(client: McpClient, agent: string | undefined): P
   let cursor: unknown;
   for (let page = 0; page < maxPages; page++) {
     const params = cursor === undefined ? {} : { cursor };
-    const result = await client.call({ method: 'tools/list', params, path: mcpPath(agent) });
+    const result = await client
+      .call({ method: 'tools/list', params, path: mcpPath(agent) })
+      .catch((error: unknown) => {
+        throw isNotFound(error) && agent !== undefined ? noAgent(agent) : error;
+      });
     const listed = Array.isArray(result['tools']) ? result['tools'].filter(isObject) : [];
     tools.push(...listed.map((tool) => toListed(tool, agent)));
     cursor = result['nextCursor'];
     if (typeof cursor !== 'string') break;
   }
   return tools;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof CliError && error.exitCode === exitCodes.notFound;
+}
+
+function noAgent(name: string): CliError {
+  const message = `there is no agent '${name}' that clients may call`;
+  return new CliError(exitCodes.notFound, message, '`ploinky get agents` lists them.');
 }
 
 /** Where the router serves all agents, or one. */
@@ -54,19 +67,14 @@ function agentOf(tool: Record<string, unknown>): string | undefined {
 }
 
 /** The tool of that name. Throws `notFound`, or `usage` when several agents have it. */
-export function findTool(tools: readonly ListedTool[], name: string): ListedTool {
+export async function findTool(
+  tools: readonly ListedTool[],
+  name: string,
+  notReady: () => Promise<readonly string[]>,
+): Promise<ListedTool> {
   const found = tools.filter((tool) => tool.name === name);
   const [tool] = found;
-  if (tool === undefined) {
-    const close = tools.filter((other) => other.name.toLowerCase().includes(name.toLowerCase()));
-    const hint =
-      close.length > 0 ? `Did you mean ${close.map((other) => other.name).join(', ')}?` : undefined;
-    throw new CliError(
-      exitCodes.notFound,
-      `Tool '${name}' not found on any active agent.`,
-      hint ?? '`ploinky tools` lists them.',
-    );
-  }
+  if (tool === undefined) throw noTool(tools, name, await notReady());
   if (found.length === 1) return tool;
   const agents = found.map(({ agent }) => agent ?? '?').join(', ');
   throw new CliError(
@@ -74,4 +82,16 @@ export function findTool(tools: readonly ListedTool[], name: string): ListedTool
     `several agents have a tool '${name}': ${agents}`,
     'Name one with --agent.',
   );
+}
+
+function noTool(tools: readonly ListedTool[], name: string, notReady: readonly string[]): CliError {
+  const close = tools.filter((other) => other.name.toLowerCase().includes(name.toLowerCase()));
+  const hints = [
+    close.length > 0
+      ? `Did you mean ${close.map((other) => other.name).join(', ')}?`
+      : '`ploinky tools` lists them.',
+    ...(notReady.length > 0 ? [`Not ready now: ${notReady.join(', ')}.`] : []),
+  ];
+  const message = `Tool '${name}' not found on any active agent.`;
+  return new CliError(exitCodes.notFound, message, hints.join(' '));
 }

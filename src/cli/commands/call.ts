@@ -1,18 +1,20 @@
 import type { Command } from 'commander';
+import { type Agent, agentResource } from '#api/agent.ts';
 import { isObject } from '#kit/json.ts';
-import type { Cli } from '../context.ts';
+import type { Cli, Workspace } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { createMcpClient } from '../mcp-client.ts';
 import { parseOutputFormat } from '../output.ts';
-import { type GlobalOptions, requireRunning } from '../session.ts';
+import { type ObjectOptions, requireRunning } from '../session.ts';
 import { harmless } from '../terminal.ts';
 import { buildArguments, parseJson } from '../tool-arguments.ts';
 import { findTool, type ListedTool, listTools, mcpPath } from '../tool-list.ts';
+import { toLine } from '../wait-agents.ts';
 
-interface CallOptions extends GlobalOptions {
+interface CallOptions extends ObjectOptions {
   readonly agent?: string;
-  readonly param: readonly string[];
+  readonly param?: readonly string[];
   readonly json?: string;
   readonly output: string;
 }
@@ -23,7 +25,7 @@ Dots build objects (-p user.name=Ana), [] builds lists (-p tags[]=a -p tags[]=b)
 
 Examples:
   ploinky call greet -p name=Ana
-  ploinky call search --agent files --json '{"path":"/","pattern":"*.md"}'
+  ploinky call search_files --agent files --json '{"path":".","pattern":"*.md"}'
   echo '{"name":"Ana"}' | ploinky call greet --json -
 
 Exits with 7 when the tool itself answers with an error.`;
@@ -33,7 +35,7 @@ export function addCall(program: Command, cli: Cli): void {
     .command('call <tool>')
     .description('call a tool through the router and print what it answers')
     .option('-a, --agent <name>', 'the agent whose tool it is, where several have one of that name')
-    .option('-p, --param <key=value>', 'an argument; may be repeated', collect, [])
+    .option('-p, --param <key=value>', 'an argument; may be repeated', collect)
     .option('--json <object>', 'all arguments as a JSON object, or - to read it from standard input')
     .option('-o, --output <format>', 'table (text) or json (the whole result)', 'table')
     .addHelpText('after', examples)
@@ -43,15 +45,17 @@ export function addCall(program: Command, cli: Cli): void {
 }
 
 async function call(cli: Cli, name: string, options: CallOptions): Promise<void> {
-  const format = parseOutputFormat(options.output);
-  const { url } = await requireRunning(await cli.openWorkspace(options.workspace));
+  const format = parseOutputFormat(options.output, ['table', 'json']);
+  const workspace = await cli.openWorkspace(options.workspace);
+  const { url } = await requireRunning(workspace);
   const client = createMcpClient({
     url,
     version: cli.version,
     signal: cli.interrupted,
     onProgress: (message) => cli.terminal.note(harmless(message)),
   });
-  const tool = findTool(await listTools(client, options.agent), name);
+  const listed = await listTools(client, options.agent);
+  const tool = await findTool(listed, name, () => agentsNotReady(workspace, options.namespace));
   const result = await client.call({
     method: 'tools/call',
     params: { name: tool.name, arguments: await readArguments(cli, tool, options) },
@@ -61,12 +65,24 @@ async function call(cli: Cli, name: string, options: CallOptions): Promise<void>
   if (result['isError'] === true) throw new CliError(exitCodes.toolFailed, '');
 }
 
+/** `disk (Starting)`: whose tools may be missing only for the moment. */
+async function agentsNotReady(workspace: Workspace, namespace: string): Promise<string[]> {
+  const client = workspace.openClient();
+  try {
+    const { items } = await client.list<Agent>(agentResource, { namespace });
+    const away = items.map(toLine).filter(({ summary }) => summary.stage !== 'Ready');
+    return away.map(({ name, summary }) => `${name} (${summary.reason})`);
+  } finally {
+    await client.close();
+  }
+}
+
 async function readArguments(
   cli: Cli,
   tool: ListedTool,
   options: CallOptions,
 ): Promise<Record<string, unknown>> {
-  const built = buildArguments(options.param, tool.inputSchema);
+  const built = buildArguments(options.param ?? [], tool.inputSchema);
   if (options.json === undefined) return built;
   const given = parseJson(options.json === '-' ? await cli.readStdin() : options.json);
   if (isObject(given)) return { ...given, ...built };
@@ -89,6 +105,6 @@ function describeItem(item: Record<string, unknown>): string {
   return harmless(`[${String(item['type'])} ${about}${size}]`);
 }
 
-function collect(value: string, previous: readonly string[]): string[] {
+function collect(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];
 }

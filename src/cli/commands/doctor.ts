@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CheckResult, Cli } from '../context.ts';
 import { CliError, describeError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { parseOutputFormat } from '../output.ts';
 import type { GlobalOptions } from '../session.ts';
 import type { Style } from '../terminal.ts';
 
@@ -19,6 +20,7 @@ export function addDoctor(program: Command, cli: Cli): void {
 }
 
 async function doctor(cli: Cli, { workspace, output }: GlobalOptions & { output: string }): Promise<void> {
+  const format = parseOutputFormat(output, ['table', 'json']);
   const results = await Promise.all(
     cli.checks.map(async (check) => {
       const failed = (error: unknown): CheckResult => ({ level: 'fail', detail: describeError(error) });
@@ -26,7 +28,7 @@ async function doctor(cli: Cli, { workspace, output }: GlobalOptions & { output:
     }),
   );
   const { terminal } = cli;
-  if (output === 'json') terminal.print(JSON.stringify(results, null, 2));
+  if (format === 'json') terminal.print(JSON.stringify(results, null, 2));
   else {
     const width = Math.max(...results.map(({ name }) => name.length));
     for (const { name, level, detail, remedy } of results) {

@@ -3,7 +3,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import type { Client } from '#kube/client.ts';
 import type { Cli } from '../context.ts';
 import { findKind } from '../kinds.ts';
-import { formatResult, type OutputFormat, parseOutputFormat } from '../output.ts';
+import { formatResult, type OutputFormat, outputFormats, parseOutputFormat } from '../output.ts';
 import { type ObjectOptions, withClient } from '../session.ts';
 
 interface GetOptions extends ObjectOptions {
@@ -40,7 +40,7 @@ async function get(
   names: readonly string[],
   options: GetOptions,
 ): Promise<void> {
-  const format = parseOutputFormat(options.output);
+  const format = parseOutputFormat(options.output, outputFormats);
   await withClient(cli, options, async (client) => {
     const { items, resourceVersion } = await read(client, resource, names, options);
     const tables = format === 'table' || format === 'wide';

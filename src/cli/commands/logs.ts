@@ -17,9 +17,12 @@ interface LogOptions extends ObjectOptions {
 const processes = ['router', 'controller', 'apiserver', 'egress', 'watchdog'];
 const examples = `
 Examples:
-  ploinky logs hello             what the agent and its tools wrote
+  ploinky logs hello             what the agent, its servers and its install step wrote
   ploinky logs hello -f          and what they go on to write
-  ploinky logs --process router  of the workspace itself`;
+  ploinky logs --process egress  which hosts agents were let to and refused
+  ploinky logs --process router  each request of a client
+
+What a tool writes to standard error is in its answer.`;
 
 export function addLogs(program: Command, cli: Cli): void {
   program

@@ -27,7 +27,7 @@ export function addStatus(program: Command, cli: Cli): void {
 }
 
 async function status(cli: Cli, options: StatusOptions): Promise<void> {
-  const format = parseOutputFormat(options.output);
+  const format = parseOutputFormat(options.output, ['table', 'json']);
   const workspace = await cli.openWorkspace(options.workspace);
   const running = await workspace.running();
   const agents = running === undefined ? [] : await readAgents(workspace, options.namespace);

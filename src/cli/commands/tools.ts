@@ -25,7 +25,7 @@ export function addTools(program: Command, cli: Cli): void {
 }
 
 async function tools(cli: Cli, options: ToolsOptions): Promise<void> {
-  const format = parseOutputFormat(options.output);
+  const format = parseOutputFormat(options.output, ['table', 'wide', 'json']);
   const { url } = await requireRunning(await cli.openWorkspace(options.workspace));
   const client = createMcpClient({ url, version: cli.version, signal: cli.interrupted });
   const listed = await listTools(client, options.agent);

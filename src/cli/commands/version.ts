@@ -9,7 +9,7 @@ export function addVersion(program: Command, cli: Cli): void {
     .option('-o, --output <format>', 'table or json', 'table')
     .action((_options: unknown, command: Command) => {
       const { output } = command.optsWithGlobals<{ output: string }>();
-      const json = parseOutputFormat(output) === 'json';
+      const json = parseOutputFormat(output, ['table', 'json']) === 'json';
       cli.terminal.print(json ? JSON.stringify({ version: cli.version }) : `ploinky ${cli.version}`);
     });
 }
