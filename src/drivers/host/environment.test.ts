@@ -79,6 +79,12 @@ describe('the configuration of an agent-server', () => {
     );
     assert.equal(decode(config.forwards[1]?.proxyAuthorization), 'default/demo:run-token');
   });
+  it('names the machine’s certificates only where there is egress', () => {
+    const named = ({ egress }: Pick<Workload, 'egress'>) =>
+      agentServerConfig({ ...workload, egress }, view, 'i', '/ca.crt').env['NODE_EXTRA_CA_CERTS'];
+    assert.equal(named({ egress: [] }), undefined);
+    assert.equal(named({ egress: [{ host: 'a.test' }] }), '/ca.crt');
+  });
   it('of an install step has its own credential, no router and none of the agent’s keys or values', () => {
     const options = { instance: 'i', throwawayKey: 'throwaway', caBundle: '/etc/ssl/certs/ca.crt' };
     const config = agentServerConfigSchema.parse(

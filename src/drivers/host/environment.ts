@@ -58,12 +58,18 @@ function proxyEnvironment(view: AgentView): Record<string, string> {
 }
 
 /** The running agent's configuration: the reconciler's, completed with what only the driver knows. Secret. */
-export function agentServerConfig(workload: Workload, view: AgentView, instance: string): AgentServerConfig {
+export function agentServerConfig(
+  workload: Workload,
+  view: AgentView,
+  instance: string,
+  caBundle?: string,
+): AgentServerConfig {
   return {
     ...workload.agentServer,
     agent: { ...workload.agentServer.agent, instance },
     env: {
       ...standardEnvironment(workload, view),
+      ...(caBundle === undefined || workload.egress.length === 0 ? {} : certificateEnvironment(caBundle)),
       ...workload.agentServer.env,
       [instanceVariable]: instance,
     },
@@ -129,7 +135,10 @@ function pythonFolder(deps: string): string {
   return `${deps}/python`;
 }
 
-/** Only for install steps: NODE_EXTRA_CA_CERTS costs every Node process 35 ms. */
+/**
+ * The machine's authorities, for programs that bring their own: a proxy that looks into TLS has one of its own.
+ * Only for what has egress: NODE_EXTRA_CA_CERTS costs every Node process 35 ms.
+ */
 function certificateEnvironment(bundle: string): Record<string, string> {
   const names = [
     'NODE_EXTRA_CA_CERTS',

@@ -37,7 +37,7 @@ export async function launchAgent(
     folders,
     user,
     environment: { ...standardEnvironment(workload, view), [instanceVariable]: instance },
-    config: JSON.stringify(agentServerConfig(workload, view, instance)),
+    config: JSON.stringify(agentServerConfig(workload, view, instance, options.caBundle)),
     command: [],
   };
   const plan = {

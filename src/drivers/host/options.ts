@@ -20,7 +20,7 @@ export interface HostDriverOptions {
   readonly limits: LimitsMethod;
   /** Who runs the driver. */
   readonly self: Ids;
-  /** PEM file with the system's certificate authorities, for install steps. */
+  /** PEM file with the system's certificate authorities, for install steps and agents with egress. */
   readonly caBundle?: string;
   readonly clock: Clock;
   readonly random: Random;
