@@ -50,6 +50,28 @@ const cases: [string, Told[], object, AgentSummary['stage'], string][] = [
     'CrashLoop',
   ],
   [
+    'waiting for a person',
+    [
+      ['Ready', 'False', 'SecretMissing'],
+      ['Progressing', 'False', 'SecretMissing'],
+      ['Degraded', 'True', 'SecretMissing'],
+    ],
+    {},
+    'Failed',
+    'SecretMissing',
+  ],
+  [
+    'backing off, which time may mend',
+    [
+      ['Ready', 'False', 'BackOff'],
+      ['Progressing', 'True', 'BackOff'],
+      ['Degraded', 'True', 'BackOff'],
+    ],
+    {},
+    'Working',
+    'BackOff',
+  ],
+  [
     'installing',
     [
       ['Ready', 'False', 'Installing'],

@@ -37,7 +37,9 @@ export function summarizeAgent(agent: Agent): AgentSummary {
   const told = [failing, of('Progressing')].find((condition) => condition?.status === 'True') ?? ready;
   if (told === undefined)
     return { stage: 'Working', reason: 'Pending', message: 'not seen by the controller' };
-  return { stage: 'Working', ...textOf(told) };
+  // Degraded and nothing in progress: it waits for a person, not for time.
+  const stands = failing?.status === 'True' && of('Progressing')?.status === 'False';
+  return { stage: stands ? 'Failed' : 'Working', ...textOf(told) };
 }
 
 function textOf({ reason, message }: { reason: string; message: string }) {

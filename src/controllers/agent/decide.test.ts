@@ -67,6 +67,11 @@ const cases: Record<
     reason: 'SecretMissing',
     mentions: 'spec.env[0]',
   },
+  'without a master key everything waits, and nobody is asked to do anything': {
+    facts: { masterKeys: [] },
+    action: 'hold',
+    reason: 'Starting',
+  },
   'a cycle of dependencies is shown whole': {
     facts: { dependencies: { missing: [], waiting: ['b'], cycle: ['a', 'b', 'a'] } },
     action: 'hold',

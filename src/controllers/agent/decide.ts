@@ -69,12 +69,7 @@ function moreReplicasThanTheHostRuns({ agent, runtime }: AgentFacts): Verdict | 
 
 function masterKeyIsAbsent({ masterKeys }: AgentFacts): Verdict | undefined {
   if (masterKeys.length > 0) return undefined;
-  return {
-    action: 'hold',
-    reason: 'SecretMissing',
-    message: 'The master key is not there yet.',
-    wait: 1_000,
-  };
+  return { action: 'hold', reason: 'Starting', message: 'The master key is being made.', wait: 1_000 };
 }
 
 function dependenciesFormACycle({ dependencies }: AgentFacts): Verdict | undefined {
