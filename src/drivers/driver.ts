@@ -26,7 +26,7 @@ export interface Driver {
   list(): Promise<readonly WorkloadId[]>;
   /** Calls back whenever what `ensure` would answer for a workload may have changed. Returns the stop function. */
   watch(onChange: (id: WorkloadId) => void): () => void;
-  /** The workload's log (agent-server, tools' stderr, install step), newest last; `follow` keeps it open. */
+  /** The workload's log (agent-server, the agent's own process, install step), newest last; `follow` keeps it open. */
   logs(id: WorkloadId, options: LogOptions): AsyncIterable<string>;
   /** Lets go of what this process holds. Workloads keep running. */
   close(): Promise<void>;
