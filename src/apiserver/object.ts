@@ -1,3 +1,4 @@
+import type { OwnerReference } from '#api/meta.ts';
 /** One entry of metadata.managedFields (metav1.ManagedFieldsEntry). */
 export interface ManagedFieldsEntry {
   manager?: string;
@@ -7,15 +8,6 @@ export interface ManagedFieldsEntry {
   fieldsType?: string;
   fieldsV1?: Record<string, unknown>;
   subresource?: string;
-}
-
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
 }
 
 /** metav1.ObjectMeta as it travels in JSON: every member may be absent. */

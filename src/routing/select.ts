@@ -1,6 +1,6 @@
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
-import type { Verdict } from './table.ts';
+import type { Verdict } from './verdict.ts';
 
 type Selector = NonNullable<Route['spec']['selector']>;
 

@@ -7,6 +7,7 @@ import { type Place, surfacesOf } from './route-surfaces.ts';
 import { selectAgents } from './select.ts';
 import type { Surface } from './surface.ts';
 import { type Target, targetOf } from './target.ts';
+import type { Verdict } from './verdict.ts';
 
 export interface TableInput {
   readonly agents: readonly Agent[];
@@ -35,11 +36,6 @@ export interface RouteVerdict {
   readonly resolved: Verdict;
   /** How many agents it selects. */
   readonly agents: number;
-}
-export interface Verdict {
-  readonly ok: boolean;
-  readonly reason: string;
-  readonly message: string;
 }
 
 /**

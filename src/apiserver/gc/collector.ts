@@ -1,6 +1,7 @@
+import type { OwnerReference } from '#api/meta.ts';
 import type { Engine } from '../engine.ts';
 import type { Kind, Storage } from '../kinds/kind.ts';
-import { type ApiObject, cloneJson, type OwnerReference } from '../object.ts';
+import { type ApiObject, cloneJson } from '../object.ts';
 import type { Change } from '../store/history.ts';
 import type { Transaction } from '../store/store.ts';
 import { erase, type Propagation } from '../verbs/delete.ts';

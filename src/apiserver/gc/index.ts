@@ -1,5 +1,6 @@
+import type { OwnerReference } from '#api/meta.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { ApiObject, OwnerReference } from '../object.ts';
+import type { ApiObject } from '../object.ts';
 import type { Change } from '../store/history.ts';
 
 /** Where an object is. */

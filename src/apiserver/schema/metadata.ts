@@ -1,6 +1,7 @@
+import type { OwnerReference } from '#api/meta.ts';
 import { type FieldError, forbiddenField, invalidValue, required, tooLong } from '../field-error.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type ApiObject, equalJson, type Metadata, type OwnerReference } from '../object.ts';
+import { type ApiObject, equalJson, type Metadata } from '../object.ts';
 import { labelValueProblems, qualifiedNameProblems } from './names.ts';
 
 const totalAnnotationBytes = 256 * 1024;

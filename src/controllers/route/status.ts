@@ -2,7 +2,8 @@ import { type ConditionUpdate, setCondition } from '#api/conditions.ts';
 import type { Condition } from '#api/meta.ts';
 import type { RouteReason } from '#api/reasons.ts';
 import type { Route, RouteStatus } from '#api/route.ts';
-import type { RouteVerdict, Verdict } from '#routing/table.ts';
+import type { RouteVerdict } from '#routing/table.ts';
+import type { Verdict } from '#routing/verdict.ts';
 
 /** What the routers say they serve. */
 export interface RouterFacts {
