@@ -74,7 +74,7 @@ export const agentSpecSchema = z.strictObject({
   hostOps: notYet(hostOpsSchema)
     .describe('Privileged operations of the host that it may ask for.')
     .optional(),
-  podTemplate: notYet(podTemplateSchema).describe('Overlay of its pod, an allow-list of fields.').optional(),
+  podTemplate: podTemplateSchema.describe('Overlay of its pod, an allow-list of fields.').optional(),
 });
 
 const endpointSchema = z.strictObject({

@@ -4,6 +4,12 @@
 export const agentLabel = 'ploinky.dev/agent';
 /** Label with the Agent's role (`spec.role`, else its name). */
 export const roleLabel = 'ploinky.dev/role';
+/** Label on everything made on a cluster for an Agent: its uid. */
+export const agentUidLabel = 'ploinky.dev/agent-uid';
+/** Label on a pod: which of the Agent's replicas it stands for, from 0. */
+export const slotLabel = 'ploinky.dev/slot';
+/** Annotation on a pod: digest of the spec that it was made from. */
+export const specHashAnnotation = 'ploinky.dev/spec-hash';
 /** Label on a Task that a schedule made; its value is the name of the Task with the schedule. */
 export const scheduledByLabel = 'ploinky.dev/scheduled-by';
 /** Kubernetes' own label for the tool that manages an object. */
@@ -29,6 +35,17 @@ export const reservedPrefixes = ['ploinky.dev/', 'app.kubernetes.io/'] as const;
 export const documentedNames: readonly { name: string; kind: 'label' | 'annotation'; meaning: string }[] = [
   { name: agentLabel, kind: 'label', meaning: 'On everything made for an Agent: the Agent’s name.' },
   { name: roleLabel, kind: 'label', meaning: 'The role of the Agent: spec.role, else its name.' },
+  {
+    name: agentUidLabel,
+    kind: 'label',
+    meaning: 'On everything made on a cluster for an Agent: the Agent’s uid.',
+  },
+  { name: slotLabel, kind: 'label', meaning: 'On a pod: which replica of the Agent it is, from 0.' },
+  {
+    name: specHashAnnotation,
+    kind: 'annotation',
+    meaning: 'On a pod: digest of the spec that it was made from. A pod with another one is replaced.',
+  },
   {
     name: scheduledByLabel,
     kind: 'label',

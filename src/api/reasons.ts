@@ -9,6 +9,8 @@ export const acceptedReasons = {
   Invalid: 'A field has a value that cannot be carried out. Mend the field that the message names.',
   NotImplemented:
     'A field is known but this version does nothing with it. Remove the field that the message names, or use a version that implements it.',
+  NotSupported:
+    'The runtime that the Agent runs on cannot do what a field asks for. Use one of the alternatives that the message names, or another runtime.class.',
   Conflict:
     'Another object asked for the same host and path earlier. Choose another host or path, or delete the other one.',
   HostNotAllowed:
@@ -52,6 +54,30 @@ export const agentReasons = {
   Unreachable:
     'The workload runs, but its agent-server does not answer. The controller tries again; read the agent’s log if it stays.',
   Deleting: 'The Agent is being deleted. Wait.',
+  Updating:
+    'Instances of an older spec are being replaced, or their number is being changed. Wait; `kubectl get pods -l ploinky.dev/agent=NAME` shows how far it is.',
+  ImagePullFailed:
+    'An image cannot be pulled. Check its name and spec.podTemplate.imagePullSecrets; the message has the registry’s answer.',
+  ImageNotSupported:
+    'The image cannot run the agent-server: it has no GNU C library (Alpine and other musl images) or is for another processor. Use a glibc image (Debian, Ubuntu, Fedora, distroless cc).',
+  Unschedulable:
+    'No node takes the pod; the message is the scheduler’s. Lower resources.requests, change podTemplate (nodeSelector, affinity, tolerations), or add nodes.',
+  VolumePending:
+    'A volume of the pod is not there yet. Look at the claim that the message names (kubectl describe pvc); check storage.storageClassName.',
+  ContainerConfigError:
+    'A container cannot be made: something that it mounts or reads does not exist. Create what the message names.',
+  ProbeFailing: 'The agent runs, but its probe fails. Read the message and the agent’s log.',
+  OOMKilled:
+    'The agent used more memory than resources.limits.memory and was killed. Raise the limit, or make it use less.',
+  Evicted: 'The node was short of something and evicted the pod; another one is started. See the message.',
+  NodeLost:
+    'The node of the pod does not answer. The pod is replaced when the node comes back or is deleted (or tainted node.kubernetes.io/out-of-service).',
+  QuotaExceeded:
+    'A ResourceQuota or LimitRange of the namespace refuses the pod. Ask for less, or raise the quota.',
+  AdmissionRefused:
+    'The cluster refuses what the controller wants to create: Pod Security, a webhook or a policy. The message is its answer; mend podTemplate, or ask the administrator.',
+  Forbidden:
+    'The controller lacks a right that it needs in this namespace. Apply the RoleBinding that the message names (Helm value agentNamespaces).',
 } as const;
 
 /** About a Route, at ResolvedRefs and Programmed. */

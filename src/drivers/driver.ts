@@ -14,7 +14,9 @@ export interface Driver {
   /**
    * Moves the substrate towards `workload` and says what is there now. A running instance with another
    * `specHash` is stopped and replaced; one that ended is reported with its `exit` and is started again
-   * only by the next `ensure` whose `start` is true (the reconciler owns backoff and circuit breaker).
+   * only by the next `ensure` whose `start` is true (the reconciler owns backoff and circuit breaker). A substrate
+   * that starts ended instances again by itself (a kubelet) is told by `start: false` to give that up: what runs
+   * well goes on, what is between two starts stays ended.
    */
   ensure(workload: Workload, options: { readonly start: boolean }): Promise<Observed>;
   /**

@@ -9,7 +9,7 @@ import {
   shortText,
   text,
 } from '../schema/fields.ts';
-import { exactlyOne, notYet, withRules } from '../schema/rules.ts';
+import { exactlyOne, withRules } from '../schema/rules.ts';
 
 const gitSchema = z.strictObject({
   url: text(2048).describe('Address of the repository (https or ssh).'),
@@ -44,10 +44,10 @@ export const codeSchema = withRules(
     path: relativeFolder
       .describe('Folder on the host, relative to the workspace. Host sandboxes only.')
       .optional(),
-    git: notYet(gitSchema).describe('A git repository.').optional(),
-    image: notYet(imageSchema).describe('An image used as a volume.').optional(),
-    configMap: notYet(configMapSchema).describe('A ConfigMap.').optional(),
-    pvc: notYet(pvcSchema).describe('A claim that holds the code.').optional(),
+    git: gitSchema.describe('A git repository.').optional(),
+    image: imageSchema.describe('An image used as a volume.').optional(),
+    configMap: configMapSchema.describe('A ConfigMap.').optional(),
+    pvc: pvcSchema.describe('A claim that holds the code.').optional(),
     inline: mapOf(relativePathKey, z.string().max(262_144), 64)
       .describe(
         'Files by relative path, with their content. For small agents: the whole object stays below 1 MiB.',

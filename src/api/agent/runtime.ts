@@ -15,22 +15,23 @@ const resourcesSchema = z.strictObject({
       'Upper bounds: `memory` (512Mi), `cpu` (500m), `pids` (256). A host that cannot enforce them says so with the reason LimitsNotEnforced.',
     )
     .optional(),
-  requests: notYet(resourceList)
+  requests: resourceList
     .describe('What the scheduler reserves. Means something on a cluster only.')
     .optional(),
 });
 
 /** What the agent runs on, and how many of it. */
 export const runtimeSchema = z.strictObject({
-  class: notYetValues(z.enum(['Auto', 'Pod', 'Bwrap', 'Seatbelt', 'Container', 'Process']), [
-    'Pod',
-    'Container',
-  ])
+  class: notYetValues(z.enum(['Auto', 'Pod', 'Bwrap', 'Seatbelt', 'Container', 'Process']), ['Container'])
     .describe(
       'Substrate. Auto takes the sandbox of this machine (Bwrap on Linux, Seatbelt on macOS) or, on a cluster, a Pod. Process runs without any sandbox, for trusted development only, and is never chosen by Auto.',
     )
     .default('Auto'),
-  image: notYet(shortText).describe('Container image of the agent, for Pod and Container.').optional(),
+  image: shortText
+    .describe(
+      'Image that the agent runs in on a cluster (glibc; Node is not needed in it). It carries what lifecycle.install would fetch, so that step is not run there. Sandboxes of a host have the host’s files instead.',
+    )
+    .optional(),
   resources: resourcesSchema.describe('CPU, memory and process bounds.').optional(),
   replicas: z
     .int()

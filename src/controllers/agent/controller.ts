@@ -19,11 +19,12 @@ import { openChanges } from '#wire/changes.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import type { HostSettings } from './desired.ts';
-import type { AgentFacts, Refusal } from './facts.ts';
+import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
 import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
+import { unsupportedFields } from './unsupported.ts';
 
 const dependencyIndex = 'dependsOn';
 const secretIndex = 'secret';
@@ -192,8 +193,7 @@ function createGather(
   const known = createAvailabilities(options);
   return async (agent, memory) => ({
     agent,
-    refusals: refusalsOf(agent),
-    runtime: chooseRuntime(agent.spec.runtime.class, await known()),
+    ...refusedOrRun(agent, chooseRuntime(agent.spec.runtime.class, await known())),
     environment: gatherEnvironment(agent, references),
     dependencies: gatherDependencies(agent, references),
     masterKeys: masterKeysIn(options),
@@ -202,6 +202,11 @@ function createGather(
     report: reportOf(agent.metadata.uid ?? ''),
     now: options.clock.now(),
   });
+}
+
+function refusedOrRun(agent: Agent, runtime: RuntimeChoice): Pick<AgentFacts, 'refusals' | 'runtime'> {
+  const unsupported = runtime.ok ? unsupportedFields(agent.spec, runtime.class) : [];
+  return { runtime, refusals: [...refusalsOf(agent), ...unsupported] };
 }
 
 /** What neither the schema's server nor its CEL rules could refuse when the object was written. */

@@ -35,11 +35,14 @@ export function desired(facts: AgentFacts, host: HostSettings): Workload {
       ...(spec.runtime.image === undefined ? {} : { image: spec.runtime.image }),
       replicas: spec.runtime.replicas,
       limits: limitsOf(spec),
+      resources: spec.runtime.resources ?? {},
     },
+    role: spec.role ?? id.name,
     code,
-    install: installOf(spec, code, id, current),
+    install: installOf(facts, code, id, current),
     agentServer: agentServerOf(facts, id),
-    storage: { retain: spec.storage.retain },
+    storage: spec.storage,
+    ...(spec.podTemplate === undefined ? {} : { podTemplate: spec.podTemplate }),
     egress: runEgress(spec),
     egressToken: egressToken(current, id, 'run'),
   };
@@ -62,7 +65,8 @@ function specHash(facts: AgentFacts, runtimeClass: string): string {
     runtime: { class: runtimeClass, image, resources },
     rest,
     environment: facts.environment.revision,
-    keys: facts.masterKeys.map((key) => key.kid),
+    // A pod's agent-server takes up a new key while it runs.
+    keys: runtimeClass === 'Pod' ? [] : facts.masterKeys.map((key) => key.kid),
     restart: facts.agent.metadata.annotations?.[restartAnnotation],
   });
 }
@@ -84,6 +88,10 @@ function codeOf({ code }: AgentSpec, host: HostSettings): CodeSource | undefined
     return { type: 'path', path: resolveInside(host.codeRoot, code.path), writable: code.writable };
   }
   if (code?.inline !== undefined) return { type: 'inline', files: code.inline };
+  if (code?.git !== undefined) return { type: 'git', ...code.git };
+  if (code?.image !== undefined) return { type: 'image', ...code.image };
+  if (code?.configMap !== undefined) return { type: 'configMap', ...code.configMap };
+  if (code?.pvc !== undefined) return { type: 'pvc', ...code.pvc };
   return undefined;
 }
 
@@ -92,13 +100,13 @@ function codeOf({ code }: AgentSpec, host: HostSettings): CodeSource | undefined
  * put its own modules under this one's command. What changes inside a code folder is not seen.
  */
 function installOf(
-  spec: AgentSpec,
+  { agent: { spec }, runtime }: AgentFacts,
   code: CodeSource | undefined,
   id: AgentIdentity,
   key: MasterKey,
 ): InstallStep | undefined {
   const command = spec.lifecycle?.install;
-  if (command === undefined) return undefined;
+  if (command === undefined || carriesItsInstall(spec, runtime)) return undefined;
   const egress = installEgress(spec);
   return {
     command,
@@ -108,6 +116,11 @@ function installOf(
     timeoutSeconds: spec.lifecycle?.installTimeoutSeconds ?? defaultInstallTimeoutSeconds,
     digest: digestOf({ templateRevision, command, code }),
   };
+}
+
+/** An image carries what the step would fetch; where there is no image the step runs. */
+function carriesItsInstall(spec: AgentSpec, runtime: AgentFacts['runtime']): boolean {
+  return runtime.ok && runtime.class === 'Pod' && spec.runtime.image !== undefined;
 }
 
 function agentServerOf(facts: AgentFacts, id: AgentIdentity): Workload['agentServer'] {

@@ -35,7 +35,7 @@ export function runOf(
     workload: {
       id,
       specHash: 'h',
-      runtime: { class: 'Bwrap', replicas: 1, limits: { pids: 512 } },
+      runtime: { class: 'Bwrap', replicas: 1, limits: { pids: 512 }, resources: {} },
       code: undefined,
       install: undefined,
       agentServer: {
@@ -46,6 +46,7 @@ export function runOf(
         limits: {},
       },
       storage: { retain: false },
+      role: 'demo',
       egress: [],
       egressToken: 't',
     },

@@ -25,6 +25,9 @@ export async function prepareCode(
 ): Promise<string | undefined> {
   if (source === undefined) return undefined;
   if (source.type === 'inline') return writeInlineFiles(source.files, places.inline);
+  if (source.type !== 'path') {
+    throw driverError('CodeFolder', `a sandbox of a host has no way to code from ${source.type}`);
+  }
   const path = await realpath(source.path).catch((error: unknown) => {
     throw driverError('CodeFolder', `cannot use ${source.path} as code: ${messageOf(error)}`, error);
   });

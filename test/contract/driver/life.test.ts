@@ -492,7 +492,12 @@ describe('limits of a bwrap workload', { skip, timeout: 120_000 }, () => {
       return;
     }
     const workload = workloadOf({
-      runtime: { class: 'Bwrap', replicas: 1, limits: { pids: 40, memoryBytes: 192 * 1024 * 1024, cpu: 1 } },
+      runtime: {
+        class: 'Bwrap',
+        replicas: 1,
+        limits: { pids: 40, memoryBytes: 192 * 1024 * 1024, cpu: 1 },
+        resources: {},
+      },
     });
     const seen = await ensureUntil(driver, workload, isRunning);
     assert.equal(seen.limitsEnforced, true, seen.limitsMessage);
