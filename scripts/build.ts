@@ -1,28 +1,60 @@
-import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
+
+// Bundles the programs that run without the checkout. With names as arguments only those; `app` is a name, too.
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const maxBytes = 3 * 1024 * 1024;
 
 /**
  * Node's modules as plain objects. An ES import of `node:http` reads every export of it, among them
- * WebSocket, whose getter loads all of undici: 20 ms of a start that takes 50.
+ * WebSocket, whose getter loads all of undici: 20 ms of a start that takes 50. It also is what lets packages
+ * that `require('fs')` run in an ES module.
  */
 const builtins: Plugin = {
   name: 'builtins',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'builtin' }));
+    onResolve({ filter: /^(node:)?[a-z0-9_/]+$/ }, ({ path }) =>
+      isBuiltin(path) ? { path: `node:${path.replace(/^node:/, '')}`, namespace: 'builtin' } : undefined,
+    );
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
   },
 };
 
-/** What is bundled, and why: the programs of which every agent has one. */
+const common = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node24',
+  minify: true,
+  keepNames: false,
+  legalComments: 'none',
+  mainFields: ['module', 'main'],
+  conditions: ['import'],
+  plugins: [builtins],
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
+/** What is bundled into one file each, and why: the programs of which every agent has one. */
 const programs = ['agent-server', 'shim'] as const;
 type Program = (typeof programs)[number];
+
+/** What the controller image runs, by the name that it has there. They share most of their code. */
+const appEntries = {
+  controller: 'src/main/cluster/controller.ts',
+  router: 'src/main/cluster/router.ts',
+  egress: 'src/main/cluster/egress.ts',
+  ploinky: 'src/main/cli.ts',
+};
+
+/** Files that are read at run time from the folder of the code that reads them. */
+const appAssets = ['src/router/plugins/browser-client/mcp-browser-client.js'];
 
 /**
  * Bundles a program into one file that needs nothing but Node, and returns the file's path. A bundled shim has half
@@ -31,22 +63,8 @@ type Program = (typeof programs)[number];
 export async function buildProgram(name: Program, folder = join(root, 'dist')): Promise<string> {
   const outfile = join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
-  const { outputFiles } = await build({
-    entryPoints: [join(root, `src/main/${name}.ts`)],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    minify: true,
-    keepNames: false,
-    legalComments: 'none',
-    mainFields: ['module', 'main'],
-    conditions: ['import'],
-    plugins: [builtins],
-    outfile,
-    write: false,
-    logLevel: 'warning',
-  });
+  const entryPoints = [join(root, `src/main/${name}.ts`)];
+  const { outputFiles } = await build({ ...common, entryPoints, outfile, write: false });
   const [bundle] = outputFiles;
   if (bundle === undefined || bundle.contents.length > maxBytes) {
     throw new Error(`The bundle has ${bundle?.contents.length ?? 0} bytes; at most ${maxBytes} are wanted`);
@@ -57,9 +75,45 @@ export async function buildProgram(name: Program, folder = join(root, 'dist')): 
   return outfile;
 }
 
-if (import.meta.main) {
-  for (const name of programs) {
-    const path = await buildProgram(name);
-    console.log(`${path}: ${Math.round((await stat(path)).size / 1024)} KiB`);
+/**
+ * Bundles the programs of the controller image, with shared chunks and without any package at run time, into a
+ * folder, and returns it. All files are beside each other. The folder is replaced as a whole.
+ */
+export async function buildApp(folder = join(root, 'dist/app')): Promise<string> {
+  const entries = Object.entries(appEntries).filter(([, path]) => existsSync(join(root, path)));
+  const temporary = `${folder}.${process.pid}.tmp`;
+  await build({
+    ...common,
+    entryPoints: Object.fromEntries(entries.map(([name, path]) => [name, join(root, path)])),
+    splitting: true,
+    outdir: temporary,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunk-[hash]',
+  });
+  for (const path of appAssets) await copyFile(join(root, path), join(temporary, basename(path)));
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(dirname(folder), { recursive: true });
+  await rename(temporary, folder);
+  return folder;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const found = await stat(path);
+  if (!found.isDirectory()) return found.size;
+  const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function main(wanted: readonly string[]): Promise<void> {
+  const builders = {
+    ...Object.fromEntries(programs.map((name) => [name, () => buildProgram(name)])),
+    app: buildApp,
+  };
+  for (const [name, run] of Object.entries(builders)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const path = await run();
+    console.log(`${path}: ${Math.round((await sizeOf(path)) / 1024)} KiB`);
   }
 }
+
+if (import.meta.main) await main(process.argv.slice(2));

@@ -20,7 +20,7 @@ export async function ensureBundles(checkout: string, progress: (message: string
   const built = await Promise.all(bundles.map((bundle) => modifiedAt(join(checkout, bundle))));
   if (Math.min(...built) > (await newestSource(checkout))) return;
   progress('Building the agent-server…');
-  const child = spawn(process.execPath, [join(checkout, 'scripts/build.ts')], {
+  const child = spawn(process.execPath, [join(checkout, 'scripts/build.ts'), 'agent-server', 'shim'], {
     cwd: checkout,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

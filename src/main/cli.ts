@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,6 +15,7 @@ import { findHolder } from '#workspace/lock.ts';
 import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
 import { ensureBundles } from './bundle.ts';
+import { version } from './version.ts';
 
 const mainFolder = import.meta.dirname;
 const checkout = join(mainFolder, '../..');
@@ -72,17 +72,12 @@ function interruptOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
-  return version;
-}
-
 const interrupted = interruptOnSignals();
 
 const cli: Cli = {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   clock: systemClock,
-  version: readVersion(),
+  version,
   interrupted,
   openWorkspace,
   checks: doctorChecks(process.env),

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
 import { systemRandom } from '#kit/random.ts';
@@ -14,6 +12,7 @@ import { createAccessLog } from './access-log.ts';
 import { createLog } from './log.ts';
 import { parseFlags } from './options.ts';
 import { type Running, runUntilEnded } from './run.ts';
+import { version } from './version.ts';
 
 /**
  * The router of one workspace: `--workspace DIR` and `--listen-fd N` or `--listen HOST:PORT`; optionally
@@ -44,7 +43,7 @@ async function start(): Promise<Running> {
       tables,
       keys,
       accessLog: createAccessLog('router'),
-      version: readVersion(),
+      version,
       allowedHosts: splitList(flags['allow-host']),
       allowedOrigins: splitList(flags['allow-origin']),
     },
@@ -81,11 +80,6 @@ function publicListener(fd: string, address: string): Listeners['public'] {
 
 function splitList(text: string): string[] {
   return text.split(',').filter((part) => part !== '');
-}
-
-function readVersion(): string {
-  const file = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
-  return String((JSON.parse(file) as { version?: unknown }).version);
 }
 
 runUntilEnded(log, start);
