@@ -119,6 +119,7 @@ export const agentStatusSchema = z.strictObject({
     .describe('Digest of its lists of tools, resources and prompts; another one when any of them changes.')
     .optional(),
   agentServerVersion: z.string().max(64).describe('Version of its agent-server.').optional(),
+  codeRevision: z.string().max(64).describe('Commit that spec.code.git was fetched at.').optional(),
 });
 
 /** A spec with its defaults filled in, as the API server returns it. */

@@ -9,6 +9,11 @@ import type { Observed, Workload, WorkloadId } from './workload.ts';
  */
 export interface Driver {
   readonly name: 'kubernetes' | 'bwrap' | 'seatbelt' | 'container' | 'process';
+  /**
+   * True where owner references end the workload with its Agent: then nobody asks for `remove` when the Agent was
+   * deleted (it may have been deleted so that its children stay), and nothing has to be looked for as an orphan.
+   */
+  readonly endsWithAgent?: boolean;
   /** Whether this machine can run it, else what to install or switch on. Cheap; may be cached. */
   available(): Promise<Availability>;
   /**

@@ -57,6 +57,8 @@ export interface AgentControllerOptions {
   readonly drivers: readonly Driver[];
   readonly host: HostSettings;
   readonly events: EventRecorder;
+  /** Rights that the controller lacks in a namespace and how to grant them, as far as it knows. Default: none. */
+  readonly forbidden?: (namespace: string) => string | undefined;
   /** Namespace of the master key's Secret. */
   readonly homeNamespace: string;
   readonly clock: Clock;
@@ -187,7 +189,7 @@ type Gather = (agent: Agent, memory: Memory) => Promise<AgentFacts>;
 
 function createGather(
   options: AgentControllerOptions,
-  reportOf: (uid: string) => AgentFacts['report'],
+  reportsOf: (uid: string) => AgentFacts['reports'],
 ): Gather {
   const references = referencesIn(options);
   const known = createAvailabilities(options);
@@ -199,7 +201,8 @@ function createGather(
     masterKeys: masterKeysIn(options),
     history: memory.history,
     observed: memory.observed,
-    report: reportOf(agent.metadata.uid ?? ''),
+    reports: reportsOf(agent.metadata.uid ?? ''),
+    forbidden: options.forbidden?.(agent.metadata.namespace ?? ''),
     now: options.clock.now(),
   });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decide } from './decide.ts';
 import type { AgentFacts } from './facts.ts';
-import { emptyHistory, recordEnd } from './history.ts';
+import { emptyHistory, recordEnds } from './history.ts';
 import { makeAgent, makeFacts, makeObserved, noon } from './testing.ts';
 
 const haltedHistory = { ...emptyHistory, failures: 6 };
@@ -107,6 +107,8 @@ for (const [sentence, { facts, action, reason, mentions }] of Object.entries(cas
 }
 
 test('after an end the start waits and the verdict says how long', () => {
-  const verdict = decide(makeFacts({ history: recordEnd(emptyHistory, 'i1', noon - 400) }));
+  const verdict = decide(
+    makeFacts({ history: recordEnds(emptyHistory, { instance: 'i1', count: 1, at: noon - 400 }) }),
+  );
   assert.deepEqual([verdict.reason, verdict.wait], ['BackOff', 600]);
 });

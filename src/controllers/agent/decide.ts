@@ -6,9 +6,10 @@ import { isHalted, startDelay } from './history.ts';
 export interface Verdict {
   /**
    * `run`: make the workload and start it. `hold`: keep what runs, start nothing. `stop`: end what runs, keep
-   * its workspace. `refuse`: the spec itself cannot be accepted; what runs is ended.
+   * its workspace. `refuse`: the spec itself cannot be accepted; what runs is ended. `leave`: too little is known to
+   * touch anything.
    */
-  readonly action: 'run' | 'hold' | 'stop' | 'refuse';
+  readonly action: 'run' | 'hold' | 'stop' | 'refuse' | 'leave';
   readonly reason: AgentReason | AcceptedReason;
   readonly message: string;
   /** Milliseconds after which to look again without being told. */
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   isSuspended,
   runtimeIsUnavailable,
   moreReplicasThanTheHostRuns,
+  rightsAreMissing,
   masterKeyIsAbsent,
   dependenciesFormACycle,
   referencesAreMissing,
@@ -67,6 +69,11 @@ function moreReplicasThanTheHostRuns({ agent, runtime }: AgentFacts): Verdict | 
   return { action: 'hold', reason: 'ReplicasNotSupported', message };
 }
 
+function rightsAreMissing({ forbidden }: AgentFacts): Verdict | undefined {
+  if (forbidden === undefined) return undefined;
+  return { action: 'leave', reason: 'Forbidden', message: forbidden, wait: 30_000 };
+}
+
 function masterKeyIsAbsent({ masterKeys }: AgentFacts): Verdict | undefined {
   if (masterKeys.length > 0) return undefined;
   return { action: 'hold', reason: 'Starting', message: 'The master key is being made.', wait: 1_000 };
@@ -84,10 +91,11 @@ function referencesAreMissing({ environment }: AgentFacts): Verdict | undefined 
   return { action: 'hold', reason: 'SecretMissing', message: environment.missing.join(' ') };
 }
 
-function isHaltedByItsFailures({ history, agent }: AgentFacts): Verdict | undefined {
+function isHaltedByItsFailures({ history, agent, observed }: AgentFacts): Verdict | undefined {
   if (!isHalted(history)) return undefined;
   const resume = `ploinky restart ${agent.metadata.name}`;
-  const message = `The agent ended ${history.failures} times without a minute of Ready between and is halted. Look at its log, mend it, then change its spec or resume it: ${resume}`;
+  const last = observed?.fault?.message;
+  const message = `The agent ended ${history.failures} times without a minute of Ready between and is halted. Look at its log, mend it, then change its spec or resume it: ${resume}${last === undefined ? '' : ` (${last})`}`;
   return { action: 'hold', reason: 'CrashLoop', message };
 }
 
@@ -104,7 +112,10 @@ function dependencyIsNotReady({ dependencies, observed }: AgentFacts): Verdict |
   return { action: 'hold', reason: 'WaitingForDependency', message };
 }
 
-function isBackingOff({ history, now }: AgentFacts): Verdict | undefined {
+/** A kubelet spaces the starts of a pod's containers itself; only a pod that ended as a whole waits for the controller. */
+function isBackingOff({ history, now, runtime, observed }: AgentFacts): Verdict | undefined {
+  const inPlace = runtime.ok && runtime.class === 'Pod';
+  if (inPlace && !observed?.instances.some(({ exit }) => exit !== undefined)) return undefined;
   const wait = startDelay(history, now);
   if (wait === 0) return undefined;
   const message = `The agent ended (${history.failures} in a row) and is started again after a pause.`;

@@ -18,8 +18,10 @@ export interface AgentFacts {
   readonly history: RunHistory;
   /** What the driver answered last; undefined before the first answer. */
   readonly observed: Observed | undefined;
-  /** What the agent-server of the current instance said last. */
-  readonly report: AgentReport | undefined;
+  /** What the agent-servers of the instances said last. */
+  readonly reports: readonly AgentReport[];
+  /** Rights that this controller lacks in the Agent's namespace and how to grant them; undefined: none is known to be missing. */
+  readonly forbidden: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

@@ -17,21 +17,29 @@ export interface RunHistory {
   readonly failures: number;
   /** Ends seen in all, over every spec; shown as `status.restarts`. */
   readonly restarts: number;
-  /** uid of the instance whose end was counted last, so that no end counts twice. */
-  readonly countedInstance: string | undefined;
+  /** How many ends of each instance were counted, so that none counts twice. Holds the instances of the last look. */
+  readonly counted: Readonly<Record<string, number>>;
   /** When the last end happened, in milliseconds since the epoch. */
   readonly endedAt: number;
-  /** The instance that is Ready now and since when; undefined while none is. */
-  readonly ready: { readonly instance: string; readonly since: number } | undefined;
+  /** The instances that are Ready now, and since when each. */
+  readonly readySince: Readonly<Record<string, number>>;
+}
+
+/** The ends of one instance: a sandbox ends once, the containers of a pod again and again. */
+export interface Ends {
+  readonly instance: string;
+  readonly count: number;
+  /** When the last of them happened, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 export const emptyHistory: RunHistory = {
   specHash: undefined,
   failures: 0,
   restarts: 0,
-  countedInstance: undefined,
+  counted: {},
   endedAt: 0,
-  ready: undefined,
+  readySince: {},
 };
 
 /** The history a fresh controller begins with: what status says is all that is left of the old one. */
@@ -43,27 +51,58 @@ export function historyFromStatus(restarts: number, halted: boolean): RunHistory
 export function forSpec(history: RunHistory, specHash: string): RunHistory {
   if (history.specHash === specHash) return history;
   if (history.specHash === undefined) return { ...history, specHash };
-  return { ...emptyHistory, restarts: history.restarts, countedInstance: history.countedInstance, specHash };
+  return { ...emptyHistory, restarts: history.restarts, counted: history.counted, specHash };
 }
 
-/** Counts the end of `instance` once. A stable run before it makes this the first failure again. */
-export function recordEnd(history: RunHistory, instance: string, at: number): RunHistory {
-  if (history.countedInstance === instance) return history;
-  const stable = history.ready?.instance === instance && at - history.ready.since >= stableAfterMs;
+/** Counts the ends of an instance that were not counted yet. A stable run before them makes these the first failures again. */
+export function recordEnds(history: RunHistory, { instance, count, at }: Ends): RunHistory {
+  const fresh = count - (history.counted[instance] ?? 0);
+  if (fresh <= 0) return history;
+  const since = history.readySince[instance];
+  const wasStable = since !== undefined && at - since >= stableAfterMs;
+  const { [instance]: _ended, ...readySince } = history.readySince;
   return {
     ...history,
-    failures: stable ? 1 : history.failures + 1,
-    restarts: history.restarts + 1,
-    countedInstance: instance,
-    endedAt: at,
-    ready: undefined,
+    failures: wasStable ? fresh : history.failures + fresh,
+    restarts: history.restarts + fresh,
+    counted: { ...history.counted, [instance]: count },
+    endedAt: Math.max(history.endedAt, at),
+    readySince,
   };
 }
 
-/** Notes since when `instance` is Ready, or that none is. */
-export function recordReady(history: RunHistory, instance: string | undefined, now: number): RunHistory {
-  if (history.ready?.instance === instance) return history;
-  return { ...history, ready: instance === undefined ? undefined : { instance, since: now } };
+/** Takes ends as counted that an earlier controller has counted. `inARow` of them had no stable run after them. */
+export function adoptEnds(history: RunHistory, { instance, count, at }: Ends, inARow: number): RunHistory {
+  return {
+    ...history,
+    failures: Math.max(history.failures, inARow),
+    restarts: Math.max(history.restarts, count),
+    counted: { ...history.counted, [instance]: count },
+    endedAt: Math.max(history.endedAt, at),
+  };
+}
+
+/** Forgets instances that others have replaced; while there is none nothing is forgotten. */
+export function keepInstances(history: RunHistory, instances: readonly string[]): RunHistory {
+  if (instances.length === 0) return history;
+  const gone = Object.keys(history.counted).filter((instance) => !instances.includes(instance));
+  if (gone.length === 0) return history;
+  const counted = Object.fromEntries(
+    Object.entries(history.counted).filter(([instance]) => !gone.includes(instance)),
+  );
+  return { ...history, counted };
+}
+
+/** Notes which instances are Ready now; one that was before keeps its time. */
+export function recordReady(history: RunHistory, instances: readonly string[], now: number): RunHistory {
+  const known = Object.keys(history.readySince);
+  if (known.length === instances.length && instances.every((instance) => known.includes(instance))) {
+    return history;
+  }
+  const readySince = Object.fromEntries(
+    instances.map((instance) => [instance, history.readySince[instance] ?? now]),
+  );
+  return { ...history, readySince };
 }
 
 export function isHalted(history: RunHistory): boolean {

@@ -13,6 +13,7 @@ export async function removeOrphans(
   log: Log,
 ): Promise<void> {
   for (const driver of drivers) {
+    if (driver.endsWithAgent === true) continue;
     for (const id of await driver.list()) {
       if (agents.get(id)?.metadata.uid === id.uid) continue;
       log.warn('ending a workload without an Agent', { driver: driver.name, ...id });

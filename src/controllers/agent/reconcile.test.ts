@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent, AgentStatus } from '#api/agent.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
-import type { Observed, Workload, WorkloadId } from '#drivers/workload.ts';
+import type { Observed, ObservedInstance, Workload, WorkloadId } from '#drivers/workload.ts';
 import { sameStatus } from '#kube/same-status.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
 import { type AgentReconcilerOptions, createAgentReconciler } from './reconcile.ts';
@@ -70,12 +70,12 @@ function createStage(initial: Agent) {
     client,
     drivers: [driver],
     reports: {
-      follow: (target, last) => {
-        stage.followed.push(target);
-        stage.report ??= last;
+      follow: (_uid, targets, known) => {
+        stage.followed.push(...targets);
+        stage.report ??= known?.(targets[0]?.instance ?? '');
       },
       forget: () => undefined,
-      get: () => stage.report,
+      get: () => (stage.report === undefined ? [] : [stage.report]),
       close: () => undefined,
     },
     host: { codeRoot: '/ws' },
@@ -86,7 +86,7 @@ function createStage(initial: Agent) {
         agent,
         history: memory.history,
         observed: memory.observed,
-        report: stage.report,
+        reports: stage.report === undefined ? [] : [stage.report],
         now: stage.now,
         ...stage.facts,
       }),
@@ -293,4 +293,85 @@ test('a deleted Agent leaves the API only when its sandbox is gone', async () =>
   await stage.reconcile();
   assert.equal(stage.agent, undefined);
   assert.deepEqual(stage.removed, [{ retain: false }, { retain: false }]);
+});
+
+const onCluster: Partial<AgentFacts> = { runtime: { ok: true, class: 'Pod', driver: 'bwrap' } };
+const pod = (change: Partial<ObservedInstance> = {}) =>
+  makeInstance({ uid: 'p1', address: '10.0.0.1:7000', ready: true, restarts: 0, ...change });
+
+test('a pod needs no finalizer and is Ready by its own word, also before its agent-server was heard', async () => {
+  const stage = createStage(makeAgent());
+  stage.facts = onCluster;
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [pod()], current: 1 });
+  await stage.reconcile();
+  assert.deepEqual([stage.ready(), stage.writes], ['Ready', ['status']]);
+  await stage.reconcile();
+  assert.deepEqual(stage.writes, ['status']);
+});
+
+test('from creation to Ready a pod costs two writes of status', async () => {
+  const stage = createStage(makeAgent());
+  stage.facts = onCluster;
+  const steps = [
+    makeObserved({ phase: 'Starting', instances: [pod({ address: '', ready: false })], current: 0 }),
+    makeObserved({ phase: 'Running', instances: [pod({ ready: false })], current: 0 }),
+    makeObserved({ phase: 'Running', instances: [pod()], current: 1 }),
+  ];
+  for (const step of steps) {
+    stage.answer = ({ specHash }) => ({ ...step, specHash });
+    await stage.reconcile();
+  }
+  assert.deepEqual(stage.writes, ['status', 'status']);
+});
+
+test('every pod that takes calls is an endpoint; what is missing of the replicas is Progressing', async () => {
+  const stage = createStage(makeAgent({ runtime: { replicas: 3 } }));
+  stage.facts = onCluster;
+  const instances = [pod(), pod({ uid: 'p2', address: '10.0.0.2:7000' }), pod({ uid: 'p3', ready: false })];
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances, current: 2 });
+  await stage.reconcile();
+  const { endpoints, conditions, replicas } = stage.agent?.status ?? {};
+  assert.deepEqual([endpoints?.map(({ uid }) => uid), replicas], [['p1', 'p2'], 3]);
+  const progressing = conditions?.find(({ type }) => type === 'Progressing');
+  assert.deepEqual([stage.ready(), progressing?.status, progressing?.reason], ['Ready', 'True', 'Updating']);
+});
+
+test('a fault is told in the substrate’s words, while other replicas answer too', async () => {
+  const stage = createStage(makeAgent({ runtime: { replicas: 2 } }));
+  stage.facts = onCluster;
+  const fault = { reason: 'ImagePullFailed', message: 'registry: not found' };
+  stage.answer = ({ specHash }) => makeObserved({ specHash, phase: 'Starting', instances: [], fault });
+  await stage.reconcile();
+  assert.equal(stage.ready(), 'ImagePullFailed');
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances: [pod()], current: 1, fault });
+  await stage.reconcile();
+  const degraded = stage.agent?.status?.conditions?.find(({ type }) => type === 'Degraded');
+  assert.deepEqual(
+    [stage.ready(), degraded?.reason, degraded?.message],
+    ['Ready', fault.reason, fault.message],
+  );
+});
+
+test('a pod that the kubelet starts again and again is given up after the fifth restart', async () => {
+  const stage = createStage(makeAgent());
+  stage.facts = onCluster;
+  const starts: boolean[] = [];
+  for (let restarts = 0; restarts <= 6; restarts += 1) {
+    const lastExit = { code: 1, signal: null, at: noon + restarts };
+    stage.answer = ({ specHash }) =>
+      makeObserved({ specHash, phase: 'Starting', instances: [pod({ ready: false, restarts, lastExit })] });
+    await stage.reconcile();
+    await stage.reconcile();
+    starts.push(stage.ensured.at(-1)?.start === true);
+  }
+  assert.deepEqual(starts, [true, true, true, true, true, true, false]);
+  assert.deepEqual([stage.ready(), stage.agent?.status?.restarts], ['CrashLoop', 6]);
+});
+
+test('a controller that lacks rights in the namespace says which', async () => {
+  const stage = createStage(makeAgent());
+  stage.facts = { ...onCluster, forbidden: 'kubectl create rolebinding …' };
+  await stage.reconcile();
+  const ready = stage.agent?.status?.conditions?.find(({ type }) => type === 'Ready');
+  assert.deepEqual([ready?.reason, ready?.message], ['Forbidden', 'kubectl create rolebinding …']);
 });

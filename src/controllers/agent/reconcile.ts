@@ -2,7 +2,7 @@ import { type Agent, type AgentStatus, agentResource } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
-import type { Observed, WorkloadId } from '#drivers/workload.ts';
+import type { Observed, ObservedInstance, WorkloadId } from '#drivers/workload.ts';
 import type { Client } from '#kube/client.ts';
 import type { EventRecorder } from '#kube/events.ts';
 import { again, type Result, settled } from '#kube/result.ts';
@@ -12,7 +12,16 @@ import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
 import { noticesOf } from './events.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
-import { forSpec, historyFromStatus, type RunHistory, recordEnd, recordReady } from './history.ts';
+import {
+  adoptEnds,
+  type Ends,
+  forSpec,
+  historyFromStatus,
+  keepInstances,
+  type RunHistory,
+  recordEnds,
+  recordReady,
+} from './history.ts';
 import type { AgentReports } from './reports.ts';
 import { statusOf } from './status.ts';
 
@@ -65,7 +74,11 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
     forget(id) {
       memories.delete(id.uid);
       options.reports.forget(id.uid);
-      return removeEverywhere(options.drivers, id, true);
+      return removeEverywhere(
+        options.drivers.filter(({ endsWithAgent }) => endsWithAgent !== true),
+        id,
+        true,
+      );
     },
   };
 }
@@ -90,11 +103,11 @@ async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory
   const { observed, wanted } = await act(options, facts, verdict, memory);
   const moved = observed?.phase !== memory.observed?.phase;
   memory.observed = observed;
-  const report = options.reports.get(facts.agent.metadata.uid ?? '');
+  const reports = options.reports.get(facts.agent.metadata.uid ?? '');
   const turned = learn(memory, facts, observed, wanted);
-  const now = { ...facts, history: memory.history, observed, report };
+  const now = { ...facts, history: memory.history, observed, reports };
   const status = statusOf(now, verdict, observed);
-  memory.history = recordReady(memory.history, readyInstance(status), facts.now);
+  memory.history = recordReady(memory.history, readyInstances(status), facts.now);
   if (turned) return again(0);
   await writeStatus(options, facts.agent, status);
   if (moved && verdict.action !== 'run') return again(0);
@@ -113,6 +126,7 @@ async function act(
     options.reports.forget(id.uid);
     return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
   }
+  if (verdict.action === 'leave') return { observed: memory.observed };
   if (!facts.runtime.ok || facts.masterKeys.length === 0) return { observed: undefined };
   const driver = driverNamed(options.drivers, facts.runtime.driver);
   if (memory.driver !== driver.name) {
@@ -160,23 +174,22 @@ async function removeEverywhere(
   return ends.every(({ done }) => done);
 }
 
+/** A pod's agent-server is listened to as soon as it has an address: what it says is then there when it is Ready. */
 function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): void {
   const agent = identityOf(facts.agent);
-  const live = observed.instances.find((instance) => instance.exit === undefined && !instance.terminating);
-  if (live === undefined || observed.phase !== 'Running') {
-    reports.forget(agent.uid);
-    return;
-  }
   const keys = facts.masterKeys.map((key) => deriveAgentKey(key, agent));
-  const target = { agent, instance: live.uid, address: live.address, keys };
-  reports.follow(target, reportBefore(facts.agent.status, live.uid));
+  const targets = observed.instances
+    .filter(({ exit, terminating, address }) => exit === undefined && !terminating && address !== '')
+    .filter(({ ready }) => ready !== undefined || observed.phase === 'Running')
+    .map(({ uid, address }) => ({ agent, instance: uid, address, keys }));
+  reports.follow(agent.uid, targets, (instance) => reportBefore(facts.agent.status, instance));
 }
 
 /** What an earlier controller's status says of this instance, so that an agent that is Ready stays so meanwhile. */
 function reportBefore(status: AgentStatus | undefined, instance: string): AgentReport | undefined {
   const ready = status?.endpoints?.some((endpoint) => endpoint.uid === instance && endpoint.ready);
-  if (!ready) return undefined;
-  const { toolCount = 0, toolsDigest = '', agentServerVersion: version = '' } = status ?? {};
+  const { toolCount = 0, toolsDigest = '', agentServerVersion: version } = status ?? {};
+  if (!ready || version === undefined) return undefined;
   const { reason = 'Ready', message = '' } = findCondition(status?.conditions, 'Ready') ?? {};
   return { instance, version, ready, reason, message, toolCount, toolsDigest };
 }
@@ -195,22 +208,42 @@ function learn(
   const before = memory.history;
   if (observed === undefined || wanted === undefined) return false;
   const seen = observed.specHash ?? wanted;
-  const known = before.specHash === undefined ? forSpec(before, seen) : before;
-  memory.history = forSpec(known, wanted);
-  const told = before.specHash === undefined ? facts.agent.status?.endpoints : undefined;
-  for (const { uid, exit } of seen === wanted ? observed.instances : []) {
-    if (exit === undefined) continue;
-    // An end that the last status knows nothing of any more was counted by an earlier controller.
-    const wasCounted = told !== undefined && !told.some((endpoint) => endpoint.uid === uid);
-    memory.history = wasCounted
-      ? { ...memory.history, countedInstance: uid }
-      : recordEnd(memory.history, uid, exit.at || facts.now);
+  const isFirst = before.specHash === undefined;
+  let history = forSpec(isFirst ? forSpec(before, seen) : before, wanted);
+  for (const instance of seen === wanted ? observed.instances : []) {
+    const ends = endsOf(instance, facts.now);
+    if (ends.count === 0) continue;
+    const inARow = isFirst ? countedBefore(instance, facts.agent.status) : undefined;
+    history = inARow === undefined ? recordEnds(history, ends) : adoptEnds(history, ends, inARow);
   }
+  memory.history = keepInstances(
+    history,
+    observed.instances.map(({ uid }) => uid),
+  );
   return memory.history.failures !== before.failures;
 }
 
-function readyInstance(status: AgentStatus): string | undefined {
-  return status.endpoints?.find((endpoint) => endpoint.ready)?.uid;
+function endsOf({ uid, restarts = 0, lastExit, exit }: ObservedInstance, now: number): Ends {
+  return {
+    instance: uid,
+    count: restarts + (exit === undefined ? 0 : 1),
+    at: (exit ?? lastExit)?.at || now,
+  };
+}
+
+/**
+ * For the first look of a controller: of the ends of an instance that an earlier controller has counted, how many
+ * are still held against it; undefined when none was counted. A sandbox's end is counted when the last status
+ * knows nothing of it any more; a pod tells itself how often it ended, and is held to it while it is not Ready.
+ */
+function countedBefore(instance: ObservedInstance, status: AgentStatus | undefined): number | undefined {
+  if (instance.restarts !== undefined) return instance.ready === true ? 0 : instance.restarts;
+  const told = status?.endpoints;
+  return told === undefined || told.some(({ uid }) => uid === instance.uid) ? undefined : 0;
+}
+
+function readyInstances(status: AgentStatus): string[] {
+  return (status.endpoints ?? []).filter((endpoint) => endpoint.ready).map(({ uid }) => uid);
 }
 
 async function writeStatus(

@@ -74,12 +74,12 @@ function createStage() {
 
 test('what the agent-server says is kept and announced', async () => {
   const { streams, changes, reports, target } = createStage();
-  reports.follow(target);
+  reports.follow('u1', [target]);
   streams.opened[0]?.push({ type: 'hello', version: '0.1.0', instance: 'i1' });
   streams.opened[0]?.push(state(true));
   await setImmediate();
   assert.deepEqual(
-    [reports.get('u1')?.ready, reports.get('u1')?.version, reports.get('u1')?.instance, changes],
+    [reports.get('u1')[0]?.ready, reports.get('u1')[0]?.version, reports.get('u1')[0]?.instance, changes],
     [true, '0.1.0', 'i1', ['u1']],
   );
   reports.close();
@@ -87,44 +87,44 @@ test('what the agent-server says is kept and announced', async () => {
 
 test('following the same instance twice opens one stream', () => {
   const { streams, reports, target } = createStage();
-  reports.follow(target);
-  reports.follow({ ...target });
+  reports.follow('u1', [target]);
+  reports.follow('u1', [{ ...target }]);
   assert.equal(streams.opened.length, 1);
   reports.close();
 });
 
 test('a cut stream is opened again and nobody is told while that works', async () => {
   const { streams, clock, changes, reports, target } = createStage();
-  reports.follow(target);
+  reports.follow('u1', [target]);
   streams.opened[0]?.push(state(true));
   await setImmediate();
   streams.opened[0]?.cut();
   await clock.advance(200);
   assert.equal(streams.opened.length, 2);
-  assert.deepEqual([reports.get('u1')?.ready, changes.length], [true, 1]);
+  assert.deepEqual([reports.get('u1')[0]?.ready, changes.length], [true, 1]);
   reports.close();
 });
 
 test('an agent-server that cannot be reached again is reported as Unreachable, once', async () => {
   const { streams, clock, changes, reports, target } = createStage();
-  reports.follow(target);
+  reports.follow('u1', [target]);
   streams.opened[0]?.push(state(true));
   await setImmediate();
   streams.refuse = true;
   streams.opened[0]?.cut();
   await clock.advance(60_000);
-  assert.deepEqual([reports.get('u1')?.reason, changes.length], ['Unreachable', 2]);
+  assert.deepEqual([reports.get('u1')[0]?.reason, changes.length], ['Unreachable', 2]);
   reports.close();
 });
 
 test('another instance replaces the stream and forgets the old report', async () => {
   const { streams, reports, target } = createStage();
-  reports.follow(target);
+  reports.follow('u1', [target]);
   streams.opened[0]?.push(state(true));
   await setImmediate();
-  reports.follow({ ...target, instance: 'i2' });
+  reports.follow('u1', [{ ...target, instance: 'i2' }]);
   assert.equal(streams.opened[0]?.options.signal.aborted, true);
-  assert.equal(reports.get('u1'), undefined);
+  assert.deepEqual(reports.get('u1'), []);
   reports.close();
 });
 
@@ -140,9 +140,31 @@ test('what was known before holds until the instance cannot be reached', async (
     toolsDigest: 'd',
   };
   streams.refuse = true;
-  reports.follow(target, last);
-  assert.equal(reports.get('u1')?.ready, true);
+  reports.follow('u1', [target], () => last);
+  assert.equal(reports.get('u1')[0]?.ready, true);
   await clock.advance(5_000);
-  assert.deepEqual([reports.get('u1')?.ready, reports.get('u1')?.reason], [false, 'Unreachable']);
+  assert.deepEqual([reports.get('u1')[0]?.ready, reports.get('u1')[0]?.reason], [false, 'Unreachable']);
+  reports.close();
+});
+
+test('every instance has a stream and a report of its own', async () => {
+  const { streams, reports, target } = createStage();
+  const second = { ...target, instance: 'i2', address: '10.0.0.2:7000' };
+  reports.follow('u1', [target, second]);
+  streams.opened[0]?.push(state(true));
+  streams.opened[1]?.push(state(false));
+  await setImmediate();
+  assert.deepEqual(
+    reports.get('u1').map(({ instance, ready }) => [instance, ready]),
+    [
+      ['i1', true],
+      ['i2', false],
+    ],
+  );
+  reports.follow('u1', [second]);
+  assert.equal(streams.opened[0]?.options.signal.aborted, true);
+  assert.equal(streams.opened.length, 2);
+  reports.follow('u1', []);
+  assert.deepEqual([streams.opened[1]?.options.signal.aborted, reports.get('u1')], [true, []]);
   reports.close();
 });

@@ -7,7 +7,7 @@ import type { AgentServerChange, ChangesOptions } from '#wire/changes.ts';
 import type { AgentIdentity, WireKey } from '#wire/keys.ts';
 import type { AgentReport } from './facts.ts';
 
-/** The agent-server whose reports are wanted. */
+/** An agent-server whose reports are wanted. */
 export interface ReportTarget {
   readonly agent: AgentIdentity;
   readonly instance: string;
@@ -21,15 +21,18 @@ export interface ReportTarget {
  */
 export interface AgentReports {
   /**
-   * Listens to this instance and to no earlier one of the same Agent. Idempotent. `last` is what is known of the
-   * instance from before this process; it holds like a report of it would.
+   * Listens to these instances of the Agent with this uid and to no others. Idempotent. `known` gives what is
+   * known of an instance from before this process; it holds like a report of it would.
    */
-  follow(target: ReportTarget, last?: AgentReport): void;
+  follow(uid: string, targets: readonly ReportTarget[], known?: KnownReport): void;
   /** Stops listening to the Agent with this uid and forgets what it said. */
   forget(uid: string): void;
-  get(uid: string): AgentReport | undefined;
+  /** The last report of each instance that has given one. */
+  get(uid: string): readonly AgentReport[];
   close(): void;
 }
+
+export type KnownReport = (instance: string) => AgentReport | undefined;
 
 export interface ReportsOptions {
   readonly open: (options: ChangesOptions) => AsyncIterable<AgentServerChange>;
@@ -46,38 +49,59 @@ interface Feed {
   report?: AgentReport;
 }
 
-const reconnect = { initial: 100, max: 5_000, jitter: 0.2 };
+/** The pause grows to half a minute: of a fleet whose pods cannot be reached nobody should be busy. */
+const reconnect = { initial: 100, max: 30_000, jitter: 0.2 };
+const none: readonly AgentReport[] = [];
 
 export function createAgentReports(options: ReportsOptions): AgentReports {
-  const feeds = new Map<string, Feed>();
+  /** By uid of the Agent, then by instance. */
+  const agents = new Map<string, Map<string, Feed>>();
 
   function forget(uid: string): void {
-    feeds.get(uid)?.stop.abort();
-    feeds.delete(uid);
+    for (const feed of agents.get(uid)?.values() ?? []) feed.stop.abort();
+    agents.delete(uid);
   }
 
   return {
-    follow(target, last) {
-      const known = feeds.get(target.agent.uid);
-      if (known !== undefined && sameTarget(known.target, target)) return;
-      forget(target.agent.uid);
-      const feed: Feed = { target, stop: new AbortController(), ...(last && { report: last }) };
-      feeds.set(target.agent.uid, feed);
-      void listen(feed, options);
+    follow(uid, targets, known) {
+      if (targets.length === 0) return forget(uid);
+      const feeds = agents.get(uid) ?? new Map<string, Feed>();
+      agents.set(uid, feeds);
+      endOthers(feeds, targets);
+      for (const target of targets) {
+        if (feeds.has(target.instance)) continue;
+        const report = known?.(target.instance);
+        const feed: Feed = { target, stop: new AbortController(), ...(report && { report }) };
+        feeds.set(target.instance, feed);
+        void listen(feed, options);
+      }
     },
     forget,
-    get: (uid) => feeds.get(uid)?.report,
+    get(uid) {
+      const feeds = agents.get(uid);
+      if (feeds === undefined) return none;
+      return [...feeds.values()].flatMap(({ report }) => report ?? []);
+    },
     close() {
-      for (const uid of [...feeds.keys()]) forget(uid);
+      for (const uid of [...agents.keys()]) forget(uid);
     },
   };
+}
+
+/** Ends the feeds of instances that are not wanted any more, or are to be reached another way. */
+function endOthers(feeds: Map<string, Feed>, targets: readonly ReportTarget[]): void {
+  for (const [instance, feed] of feeds) {
+    const wanted = targets.find((target) => target.instance === instance);
+    if (wanted !== undefined && sameTarget(feed.target, wanted)) continue;
+    feed.stop.abort();
+    feeds.delete(instance);
+  }
 }
 
 function sameTarget(a: ReportTarget, b: ReportTarget): boolean {
   const kids = (target: ReportTarget) => target.keys.map((key) => key.kid).join();
   return a.instance === b.instance && a.address === b.address && kids(a) === kids(b);
 }
-
 async function listen(feed: Feed, options: ReportsOptions): Promise<void> {
   const { signal } = feed.stop;
   let failures = 0;

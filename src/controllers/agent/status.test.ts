@@ -23,7 +23,7 @@ const cases: Record<
   { facts?: Partial<AgentFacts>; observed?: Observed; expected: Record<string, string> }
 > = {
   'an agent that answers is Ready and nothing else': {
-    facts: { report: makeReport() },
+    facts: { reports: [makeReport()] },
     observed: makeObserved(),
     expected: {
       Accepted: 'True/Accepted',
@@ -38,17 +38,17 @@ const cases: Record<
     expected: { Ready: 'False/Starting', Progressing: 'True/Starting', Degraded: 'False/AsExpected' },
   },
   'a report of an earlier instance counts for nothing': {
-    facts: { report: makeReport({ instance: 'i0' }) },
+    facts: { reports: [makeReport({ instance: 'i0' })] },
     observed: makeObserved(),
     expected: { Ready: 'False/Starting' },
   },
   'an upstream that does not answer keeps it from being Ready': {
-    facts: { report: makeReport({ ready: false, reason: 'UpstreamNotReady', message: 'no answer' }) },
+    facts: { reports: [makeReport({ ready: false, reason: 'UpstreamNotReady', message: 'no answer' })] },
     observed: makeObserved(),
     expected: { Ready: 'False/UpstreamNotReady', Progressing: 'True/UpstreamNotReady' },
   },
   'an agent with entries left out is Ready and Degraded': {
-    facts: { report: makeReport({ reason: 'ConfigProblems', message: 'tools[1] has no command' }) },
+    facts: { reports: [makeReport({ reason: 'ConfigProblems', message: 'tools[1] has no command' })] },
     observed: makeObserved(),
     expected: { Ready: 'True/ConfigProblems', Progressing: 'False/Ready', Degraded: 'True/ConfigProblems' },
   },
@@ -57,7 +57,7 @@ const cases: Record<
     expected: { Ready: 'False/InstallFailed', Degraded: 'True/InstallFailed' },
   },
   'limits that nothing enforces make it Degraded but Ready': {
-    facts: { report: makeReport() },
+    facts: { reports: [makeReport()] },
     observed: makeObserved({ limitsEnforced: false, limitsMessage: 'no cgroup' }),
     expected: { Ready: 'True/Ready', Degraded: 'True/LimitsNotEnforced' },
   },
@@ -101,9 +101,9 @@ for (const [sentence, { facts = {}, observed, expected }] of Object.entries(case
 }
 
 test('the same facts later give the same status', () => {
-  const first = statusFor({ report: makeReport() }, makeObserved());
+  const first = statusFor({ reports: [makeReport()] }, makeObserved());
   const agent = { ...makeAgent(), status: first };
-  const second = statusFor({ agent, report: makeReport(), now: noon + 3_600_000 }, makeObserved());
+  const second = statusFor({ agent, reports: [makeReport()], now: noon + 3_600_000 }, makeObserved());
   assert.deepEqual(second, first);
 });
 
@@ -111,7 +111,7 @@ test('an endpoint is ready only for the instance that reported', () => {
   const observed = makeObserved({
     instances: [makeInstance({ uid: 'i1' }), makeInstance({ uid: 'i2', terminating: true })],
   });
-  const status = statusFor({ report: makeReport({ instance: 'i1' }) }, observed);
+  const status = statusFor({ reports: [makeReport({ instance: 'i1' })] }, observed);
   assert.deepEqual(
     status.endpoints?.map(({ uid, ready, terminating }) => [uid, ready, terminating]),
     [

@@ -2,7 +2,7 @@ import type { AgentStatus } from '#api/agent.ts';
 import { setCondition } from '#api/conditions.ts';
 import { agentLabel } from '#api/labels.ts';
 import type { Condition } from '#api/meta.ts';
-import type { Observed } from '#drivers/workload.ts';
+import type { Observed, ObservedInstance } from '#drivers/workload.ts';
 import type { Verdict } from './decide.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
 import { isHalted } from './history.ts';
@@ -19,9 +19,10 @@ interface Finding {
  */
 export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed | undefined): AgentStatus {
   const { agent } = facts;
-  const report = currentReport(facts.report, observed);
-  const ready = readyOf(verdict, observed, report);
-  const endpoints = endpointsOf(observed, report);
+  const reports = currentReports(facts.reports, observed);
+  const endpoints = endpointsOf(facts, observed, reports);
+  const answering = endpoints.filter((endpoint) => endpoint.ready).length;
+  const ready = readyOf({ facts, verdict, observed, reports, answering });
   return {
     ...(agent.metadata.generation === undefined ? {} : { observedGeneration: agent.metadata.generation }),
     conditions: conditionsOf(facts, verdict, observed, ready),
@@ -30,22 +31,26 @@ export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed
     selector: `${agentLabel}=${agent.metadata.name}`,
     restarts: facts.history.restarts,
     endpoints,
-    ...describeTools(facts, report),
+    ...describeTools(facts, reports),
+    ...(observed?.codeRevision === undefined ? {} : { codeRevision: observed.codeRevision }),
   };
 }
 
-/** A report counts only for the instance that runs now. */
-function currentReport(
-  report: AgentReport | undefined,
-  observed: Observed | undefined,
-): AgentReport | undefined {
-  const running = observed?.instances.some(({ uid, exit }) => uid === report?.instance && exit === undefined);
-  return running ? report : undefined;
+/** Reports count only for instances that run now. */
+function currentReports(reports: readonly AgentReport[], observed: Observed | undefined): AgentReport[] {
+  const running = new Set(live(observed).map(({ uid }) => uid));
+  return reports.filter(({ instance }) => running.has(instance));
+}
+
+function live(observed: Observed | undefined): readonly ObservedInstance[] {
+  return observed?.instances.filter((instance) => instance.exit === undefined) ?? [];
 }
 
 /** What is known of the tools stays known while the agent is away: columns and tables do not flicker. */
-function describeTools(facts: AgentFacts, report: AgentReport | undefined): Partial<AgentStatus> {
-  if (report?.ready) {
+function describeTools(facts: AgentFacts, reports: readonly AgentReport[]): Partial<AgentStatus> {
+  // The newest instance's, should they differ while a spec is being rolled out.
+  const report = reports.findLast((candidate) => candidate.ready);
+  if (report !== undefined) {
     const { toolCount, toolsDigest, version } = report;
     return { toolCount, toolsDigest, agentServerVersion: version };
   }
@@ -57,21 +62,39 @@ function describeTools(facts: AgentFacts, report: AgentReport | undefined): Part
   };
 }
 
+/**
+ * Where the instances answer. A pod that does not take calls is listed only when it was listed before: its address
+ * alone is news to nobody.
+ */
 function endpointsOf(
+  { agent }: AgentFacts,
   observed: Observed | undefined,
-  report: AgentReport | undefined,
+  reports: readonly AgentReport[],
 ): NonNullable<AgentStatus['endpoints']> {
-  const live = observed?.instances.filter((instance) => instance.exit === undefined) ?? [];
-  return live.map(({ name, uid, address, terminating }) => ({
-    name,
-    uid,
-    address,
-    terminating,
-    ready: !terminating && report?.instance === uid && report.ready,
-  }));
+  const listed = new Set(agent.status?.endpoints?.map(({ uid }) => uid));
+  return live(observed)
+    .filter(({ address, ready, uid }) => address !== '' && (ready !== false || listed.has(uid)))
+    .map(({ name, uid, address, terminating, ready }) => ({
+      name,
+      uid,
+      address,
+      terminating,
+      ready: !terminating && (ready ?? reports.some((report) => report.instance === uid && report.ready)),
+    }));
 }
 
-function readyOf(verdict: Verdict, observed: Observed | undefined, report: AgentReport | undefined): Finding {
+interface Seen {
+  readonly facts: AgentFacts;
+  readonly verdict: Verdict;
+  readonly observed: Observed | undefined;
+  readonly reports: readonly AgentReport[];
+  /** How many instances take calls. */
+  readonly answering: number;
+}
+
+/** Ready says whether calls are answered; how many of the replicas are as they should be is Progressing's business. */
+function readyOf(seen: Seen): Finding {
+  const { verdict, observed } = seen;
   const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
   const runs = observed?.phase === 'Running';
   // Why it ended tells more than that it is not started yet.
@@ -81,14 +104,11 @@ function readyOf(verdict: Verdict, observed: Observed | undefined, report: Agent
   if (verdict.action !== 'run' && !(verdict.action === 'hold' && runs)) {
     return no(verdict.reason, verdict.message);
   }
+  if (seen.answering > 0) return answers(seen);
+  if (observed?.fault !== undefined) return no(observed.fault.reason, observed.fault.message);
   switch (observed?.phase) {
     case 'Running':
-      if (report === undefined) return no('Starting', 'The agent-server has not reported yet.');
-      if (!report.ready) return no(report.reason || 'UpstreamNotReady', report.message);
-      if (report.reason === 'ConfigProblems') {
-        return { status: 'True', reason: 'ConfigProblems', message: report.message };
-      }
-      return { status: 'True', reason: 'Ready', message: 'The agent answers.' };
+      return notAnswering(seen.reports);
     case 'Installing':
       return no('Installing', observed.message);
     case 'Failed':
@@ -96,6 +116,24 @@ function readyOf(verdict: Verdict, observed: Observed | undefined, report: Agent
     default:
       return no('Starting', 'The agent is being started.');
   }
+}
+
+function answers({ facts, reports, answering }: Seen): Finding {
+  const problems = reports.find(({ reason }) => reason === 'ConfigProblems');
+  if (problems !== undefined) {
+    return { status: 'True', reason: 'ConfigProblems', message: problems.message };
+  }
+  const { replicas } = facts.agent.spec.runtime;
+  const message = replicas > 1 ? `${answering} of ${replicas} replicas answer.` : 'The agent answers.';
+  return { status: 'True', reason: 'Ready', message };
+}
+
+function notAnswering(reports: readonly AgentReport[]): Finding {
+  const report = reports.find(({ ready }) => !ready);
+  if (report === undefined) {
+    return { status: 'False', reason: 'Starting', message: 'The agent is being started.' };
+  }
+  return { status: 'False', reason: report.reason || 'UpstreamNotReady', message: report.message };
 }
 
 function conditionsOf(
@@ -107,7 +145,7 @@ function conditionsOf(
   const findings: Record<string, Finding> = {
     Accepted: acceptedOf(verdict),
     Ready: ready,
-    Progressing: progressingOf(verdict, observed, ready),
+    Progressing: progressingOf(facts, verdict, observed, ready),
     Degraded: degradedOf(verdict, observed, ready),
     Halted: haltedOf(facts, verdict),
   };
@@ -133,11 +171,23 @@ const settledReasons = new Set([
   'ReplicasNotSupported',
   'DependencyCycle',
   'SecretMissing',
+  'Forbidden',
 ]);
 
-function progressingOf(verdict: Verdict, observed: Observed | undefined, ready: Finding): Finding {
-  if (ready.status === 'True')
-    return { status: 'False', reason: 'Ready', message: 'Nothing is being changed.' };
+function progressingOf(
+  { agent }: AgentFacts,
+  verdict: Verdict,
+  observed: Observed | undefined,
+  ready: Finding,
+): Finding {
+  if (ready.status === 'True') {
+    const { replicas } = agent.spec.runtime;
+    const { current = replicas } = observed ?? {};
+    const isSettled = current === replicas && live(observed).length <= replicas;
+    if (isSettled) return { status: 'False', reason: 'Ready', message: 'Nothing is being changed.' };
+    const message = `${current} of ${replicas} replicas are of the newest spec and answer.`;
+    return { status: 'True', reason: 'Updating', message };
+  }
   const stopped = verdict.action === 'stop' && (observed === undefined || observed.phase === 'Absent');
   const stands =
     verdict.action === 'refuse' || verdict.reason === 'CrashLoop' || settledReasons.has(verdict.reason);
@@ -150,6 +200,7 @@ function degradedOf(verdict: Verdict, observed: Observed | undefined, ready: Fin
     const told = observed?.phase === 'Failed' ? observed.message : '';
     return { status: 'True', reason: ready.reason, message: told || ready.message };
   }
+  if (observed?.fault !== undefined) return { status: 'True', ...observed.fault };
   if (ready.reason === 'ConfigProblems') return ready;
   if (settledReasons.has(verdict.reason))
     return { status: 'True', reason: verdict.reason, message: verdict.message };

@@ -33,7 +33,8 @@ export function makeFacts(facts: Partial<AgentFacts> = {}): AgentFacts {
     masterKeys: [{ kid: 'k0', secret: Buffer.alloc(32, 7) }],
     history: emptyHistory,
     observed: undefined,
-    report: undefined,
+    reports: [],
+    forbidden: undefined,
     now: noon,
     ...facts,
   };
