@@ -45,7 +45,7 @@ export interface EgressLimits {
   readonly headBytes: number;
 }
 
-const defaultLimits: EgressLimits = {
+export const defaultLimits: EgressLimits = {
   perWorkload: 128,
   total: 4_096,
   idleMs: 300_000,

@@ -52,6 +52,8 @@ export async function releaseLease(
   now: number,
   call: CallOptions,
 ): Promise<void> {
-  const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: formatMicroTime(now) };
+  // No field, not an empty one: the API refuses an empty holder.
+  const { holderIdentity: _given, ...rest } = held.spec ?? {};
+  const spec = { ...rest, leaseDurationSeconds: 1, renewTime: formatMicroTime(now) };
   await client.update(leaseResource, { ...held, spec }, call);
 }

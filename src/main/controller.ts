@@ -54,7 +54,7 @@ async function start(): Promise<Running> {
     log,
   });
   rmSync(paths.controllerSocket, { force: true });
-  const status = createStatusServer(registry).listen(paths.controllerSocket);
+  const status = createStatusServer({ registry }).listen(paths.controllerSocket);
   return {
     async close() {
       status.close();

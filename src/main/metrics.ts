@@ -43,15 +43,47 @@ export function createPromMetrics(registry: Registry): Metrics {
   };
 }
 
-/** `GET /healthz` and `GET /metrics` for a process without any other HTTP surface. */
-export function createStatusServer(registry: Registry): Server {
+export interface StatusOptions {
+  readonly registry: Registry;
+  /** Why the process is not ready, or undefined when it is. Default: always ready. */
+  readonly notReady?: () => string | undefined;
+}
+
+/** `GET /healthz`, `/readyz` and `/metrics` for a process without any other HTTP surface. */
+export function createStatusServer({ registry, notReady }: StatusOptions): Server {
   return createServer(async (request, response) => {
-    if (request.url === '/healthz') {
-      response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
+    const plain = (status: number, text: string) =>
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(text);
+    if (request.url === '/healthz') plain(200, 'ok');
+    else if (request.url === '/readyz') {
+      const reason = notReady?.();
+      plain(reason === undefined ? 200 : 503, reason ?? 'ok');
     } else if (request.url === '/metrics') {
       response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
-    } else {
-      response.writeHead(404).end();
-    }
+    } else plain(404, 'not found');
   });
+}
+
+/** What a process uses: CPU seconds, resident memory, heap and the time that it began. */
+export function addProcessMetrics(registry: Registry, startedAt: number): void {
+  const add = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  add('process_cpu_seconds_total', 'User and system CPU time spent, in seconds.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000_000;
+  });
+  add('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+  add('nodejs_heap_size_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed);
+  add(
+    'process_start_time_seconds',
+    'When the process began, in seconds since the epoch.',
+    () => startedAt / 1000,
+  );
 }

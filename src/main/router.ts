@@ -10,7 +10,7 @@ import { type Listeners, startRouter } from '#router/start.ts';
 import { locateWorkspace } from '#workspace/host.ts';
 import { createAccessLog } from './access-log.ts';
 import { createLog } from './log.ts';
-import { parseFlags } from './options.ts';
+import { parseFlags, parseHostPort, parseWhole, splitList } from './options.ts';
 import { type Running, runUntilEnded } from './run.ts';
 import { version } from './version.ts';
 
@@ -68,18 +68,7 @@ async function start(): Promise<Running> {
 }
 
 function publicListener(fd: string, address: string): Listeners['public'] {
-  if (fd !== '') {
-    if (!/^\d+$/.test(fd)) throw new Error('--listen-fd must be a number');
-    return { fd: Number(fd) };
-  }
-  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
-  const host = match?.[1] ?? match?.[2];
-  if (host === undefined) throw new Error('--listen must be HOST:PORT');
-  return { host, port: Number(match?.[3]) };
-}
-
-function splitList(text: string): string[] {
-  return text.split(',').filter((part) => part !== '');
+  return fd === '' ? parseHostPort('listen', address) : { fd: parseWhole('listen-fd', fd, 0, 1_048_576) };
 }
 
 runUntilEnded(log, start);

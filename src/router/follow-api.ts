@@ -3,14 +3,13 @@ import type { Secret } from '#api/meta.ts';
 import { secretResource } from '#api/resources.ts';
 import { type Route, routeResource } from '#api/route.ts';
 import type { Clock } from '#kit/clock.ts';
-import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { buildRoutingTable, type RoutingTable } from '#routing/table.ts';
-import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
+import { type MasterKey, masterSecretName, nextMasterKeys } from '#wire/keys.ts';
 import type { KeySource, TableSource } from './sources.ts';
 
 export interface FollowOptions {
@@ -21,6 +20,8 @@ export interface FollowOptions {
   readonly metrics?: Metrics;
   /** Where the master key is, and whose agents appear without any Route. */
   readonly homeNamespace: string;
+  /** The only namespace whose Agents and Routes count. Default: all. */
+  readonly namespace?: string;
   /** Hosts that other namespaces may claim. Default: none. */
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
 }
@@ -38,8 +39,9 @@ const gatherMs = 3;
 export function followApi(options: FollowOptions): Following {
   const { client, clock, random, log, metrics } = options;
   const common = { client, clock, random, log, ...(metrics !== undefined && { metrics }) };
-  const agents = createInformer<Agent>({ ...common, resource: agentResource });
-  const routes = createInformer<Route>({ ...common, resource: routeResource });
+  const scope = options.namespace === undefined ? {} : { namespace: options.namespace };
+  const agents = createInformer<Agent>({ ...common, ...scope, resource: agentResource });
+  const routes = createInformer<Route>({ ...common, ...scope, resource: routeResource });
   const secrets = createInformer<Secret>({
     ...common,
     resource: secretResource,
@@ -60,7 +62,7 @@ export function followApi(options: FollowOptions): Following {
     routes.cache.subscribe(tables.changed),
     secrets.cache.subscribe((event) => {
       if (event.type === 'deleted') return;
-      masters = readMasters(event.object, masters, log);
+      masters = nextMasterKeys(event.object, masters, log);
     }),
   ];
   for (const informer of [agents, routes, secrets]) informer.start();
@@ -74,16 +76,6 @@ export function followApi(options: FollowOptions): Following {
       await Promise.all([agents.stop(), routes.stop(), secrets.stop()]);
     },
   };
-}
-
-/** A Secret that cannot be read changes nothing: calls go on with the keys that were good. */
-function readMasters(secret: Secret, before: readonly MasterKey[], log: Log): readonly MasterKey[] {
-  try {
-    return masterKeysFromSecret(secret);
-  } catch (error) {
-    log.error('the master key cannot be read', { error: messageOf(error) });
-    return before;
-  }
 }
 
 interface GatheredTables {

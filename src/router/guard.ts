@@ -19,7 +19,8 @@ export type Guard = (request: IncomingMessage) => string | undefined;
 /**
  * Refuses requests that a browser was tricked into (DNS rebinding, cross-site posts): the Host must be a name
  * that this router answers for, also on the loopback, and an Origin, when there is one, must be such a host too.
- * Hosts that accepted Routes claim are among them.
+ * Hosts that accepted Routes claim are among them, and so is the very address that the request came to, which
+ * is all that a prober knows and no name that was bound anew can be.
  */
 export function createGuard(options: GuardOptions): Guard {
   let table: RoutingTable | undefined;
@@ -44,14 +45,29 @@ export function createGuard(options: GuardOptions): Guard {
   return (request) => {
     const asked = splitHost(request.headers.host);
     const inside = isFromAgent(request);
-    if (asked === undefined || !isAllowed(asked.host, asked.port, inside)) return 'host not allowed';
+    if (asked === undefined) return 'host not allowed';
+    const allowed = (at: { host: string; port: number | undefined }) =>
+      isAllowed(at.host, at.port, inside) || isOwnAddress(request, at);
+    if (!allowed(asked)) return 'host not allowed';
     const { origin } = request.headers;
     if (origin === undefined || options.allowedOrigins.includes(origin)) return undefined;
     const from = /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
     const source = splitHost(from);
-    if (source === undefined || !isAllowed(source.host, source.port, inside)) return 'origin not allowed';
+    if (source === undefined || !allowed(source)) return 'origin not allowed';
     return undefined;
   };
+}
+
+function isOwnAddress({ socket }: IncomingMessage, at: { host: string; port: number | undefined }): boolean {
+  const local = socket.localAddress?.replace(/^::ffff:/, '');
+  if (
+    local === undefined ||
+    local === '::1' ||
+    local.startsWith('127.') ||
+    (at.port ?? 80) !== socket.localPort
+  )
+    return false;
+  return at.host === (local.includes(':') ? `[${local}]` : local);
 }
 
 function isLoopback(host: string): boolean {

@@ -40,7 +40,12 @@ export interface RouterLimits {
   readonly eventStreams: number;
   /** Between two signs of life on an event stream. */
   readonly streamKeepAliveMs: number;
-  /** After a shutdown began, running calls get this long. */
+  /**
+   * After a shutdown began, the router says that it is not ready and serves on for this long, so that whoever
+   * sends requests here has heard of it. 0 where nobody asks.
+   */
+  readonly lameDuckMs: number;
+  /** After that, running calls get this long. */
   readonly drainMs: number;
 }
 
@@ -65,5 +70,6 @@ export const defaultLimits: RouterLimits = {
   unreadStreamBytes: 256 * 1024,
   eventStreams: 1_000,
   streamKeepAliveMs: 15_000,
+  lameDuckMs: 0,
   drainMs: 10_000,
 };

@@ -19,7 +19,7 @@ export const internalPaths = {
 } as const;
 
 /** Paths that are the same on every host. */
-const fixed = new Set(['/health', '/metrics', '/MCPBrowserClient.js']);
+const fixed = new Set(['/health', '/ready', '/metrics', '/MCPBrowserClient.js']);
 
 /** Finds out what a request asks for and gives the path of the plugin that answers it. */
 export function rewriteUrl(request: IncomingMessage, resolve: Resolver): string {

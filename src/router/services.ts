@@ -43,7 +43,11 @@ export interface Services {
   readonly resolve: Resolver;
   /** Calls back after the table changed and everything here follows it. Returns the stop function. */
   onChange(callback: () => void): () => void;
-  /** Calls back once, when the router begins to shut down: streams end then, calls go on. */
+  /** True from the beginning of a shutdown on: nobody should send anything new here. */
+  readonly draining: boolean;
+  /** Says that nobody should send anything new here; what comes all the same is served. */
+  retire(): void;
+  /** Calls back once, when the router stops to listen: streams end then, calls go on. */
   onDrain(callback: () => void): void;
   drain(): void;
   close(): Promise<void>;
@@ -64,6 +68,7 @@ export function createServices(options: ServicesOptions): Services {
   });
   const views = createViews({ tables, catalog, clock });
   const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
+  let draining = false;
   const callbacks = new Set<() => void>();
   const drainCallbacks: (() => void)[] = [];
   const stop = tables.subscribe(() => {
@@ -78,8 +83,15 @@ export function createServices(options: ServicesOptions): Services {
       callbacks.add(callback);
       return () => callbacks.delete(callback);
     },
+    get draining() {
+      return draining;
+    },
+    retire() {
+      draining = true;
+    },
     onDrain: (callback) => void drainCallbacks.push(callback),
     drain() {
+      draining = true;
       for (const callback of drainCallbacks.splice(0)) callback();
     },
     async close() {

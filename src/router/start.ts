@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
+import type { Clock } from '#kit/clock.ts';
 import { buildRouter, type Router, type RouterOptions } from './app.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
 import { markAgentSocket } from './request.ts';
@@ -9,34 +10,40 @@ import { markAgentSocket } from './request.ts';
 export interface Listeners {
   /** For people and clients: an inherited descriptor, or host and port. */
   readonly public: { readonly fd: number } | { readonly host: string; readonly port: number };
-  /** For agents inside sandboxes: a Unix socket. */
-  readonly agents?: string;
+  /** For agents' own calls: a Unix socket of this machine's sandboxes, or host and port in a cluster. */
+  readonly agents?: string | { readonly host: string; readonly port: number };
 }
 
 export interface RunningRouter extends Router {
   /** Port of the public listener. */
   readonly port: number;
+  /** Port of the agents' listener; undefined for a socket. */
+  readonly agentsPort: number | undefined;
   /**
-   * Takes no more connections, ends event streams, lets what runs end for `limits.drainMs`, then cuts.
+   * Says that it is not ready and serves on for `limits.lameDuckMs`; then takes no more connections, ends event
+   * streams, lets what runs end for `limits.drainMs`, then cuts.
    */
   close(): Promise<void>;
 }
 
+export interface StartOptions extends Omit<RouterOptions, 'ports'> {
+  /** The loopback names count at every port, not only at the router's own: it is reached by forwarded ports. */
+  readonly anyLoopbackPort?: boolean;
+}
+
 /** Builds a router and lets it listen. */
-export async function startRouter(
-  options: Omit<RouterOptions, 'ports'>,
-  listeners: Listeners,
-): Promise<RunningRouter> {
+export async function startRouter(options: StartOptions, listeners: Listeners): Promise<RunningRouter> {
   const limits = { ...defaultLimits, ...options.limits };
   let port = 0;
-  const router = buildRouter({ ...options, ports: () => [port] });
+  const router = buildRouter({ ...options, ports: () => (options.anyLoopbackPort ? undefined : [port]) });
   await router.app.ready();
   const open = openServer(router, limits);
   await listen(open, listeners.public);
-  port = (open.address() as AddressInfo).port;
+  port = portOf(open) ?? 0;
   const servers = [open];
-  if (listeners.agents !== undefined) servers.push(await openAgentSocket(router, limits, listeners.agents));
-  return { ...router, port, close: () => drain(router, servers, limits, options) };
+  if (listeners.agents !== undefined) servers.push(await openAgentListener(router, limits, listeners.agents));
+  const agentsPort = portOf(servers[1]);
+  return { ...router, port, agentsPort, close: () => drain(router, servers, limits, options) };
 }
 
 function openServer({ app }: Router, limits: RouterLimits): Server {
@@ -64,14 +71,30 @@ function openServer({ app }: Router, limits: RouterLimits): Server {
   return server;
 }
 
-/** Only this user reaches it; whoever comes through it is marked as something inside a sandbox. */
-async function openAgentSocket(router: Router, limits: RouterLimits, path: string): Promise<Server> {
+/**
+ * Only this user reaches the socket, and only workloads reach the port (a NetworkPolicy says so); whoever comes
+ * through either is marked as something inside a workload.
+ */
+async function openAgentListener(
+  router: Router,
+  limits: RouterLimits,
+  where: NonNullable<Listeners['agents']>,
+): Promise<Server> {
   const server = openServer(router, limits);
   server.on('connection', markAgentSocket);
-  rmSync(path, { force: true });
-  await listen(server, { path });
-  chmodSync(path, 0o600);
+  if (typeof where !== 'string') {
+    await listen(server, where);
+    return server;
+  }
+  rmSync(where, { force: true });
+  await listen(server, { path: where });
+  chmodSync(where, 0o600);
   return server;
+}
+
+function portOf(server: Server | undefined): number | undefined {
+  const address = server?.address() as AddressInfo | string | null | undefined;
+  return typeof address === 'object' && address !== null ? address.port : undefined;
 }
 
 function listen(server: Server, where: ListenOptions | { readonly fd: number }): Promise<void> {
@@ -90,6 +113,7 @@ async function drain(
   limits: RouterLimits,
   { clock }: Pick<RouterOptions, 'clock'>,
 ): Promise<void> {
+  await serveLastRequests(router, servers, limits, clock);
   const ended = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
   router.services.drain();
   for (const server of servers) server.closeIdleConnections();
@@ -99,4 +123,24 @@ async function drain(
   await Promise.all(ended);
   cancel();
   await router.app.close();
+}
+
+/**
+ * Serves on while those who send requests here still learn that they should not. Each answer asks its client to
+ * open its next connection elsewhere; a connection is never closed between two requests, where the next might be
+ * on its way.
+ */
+async function serveLastRequests(
+  { services }: Router,
+  servers: readonly Server[],
+  { lameDuckMs }: RouterLimits,
+  clock: Clock,
+): Promise<void> {
+  services.retire();
+  for (const server of servers) {
+    server.prependListener('request', (_, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+    });
+  }
+  if (lameDuckMs > 0) await clock.sleep(lameDuckMs);
 }

@@ -1,6 +1,8 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import type { Secret } from '#api/meta.ts';
 import { sha256Hex } from '#kit/digest.ts';
+import { messageOf } from '#kit/errors.ts';
+import type { Log } from '#kit/log.ts';
 import { WireError } from './errors.ts';
 
 /** The workspace's root key. Everything else is derived from it; it never leaves controller, router and egress. */
@@ -36,6 +38,16 @@ export function masterKeysFromSecret(secret: Secret): MasterKey[] {
   const keys = [decodeMaster('current', current)];
   if (previous !== undefined && previous !== '') keys.push(decodeMaster('previous', previous));
   return keys;
+}
+
+/** As `masterKeysFromSecret`, but a Secret that cannot be read changes nothing: what goes on goes on with `before`. */
+export function nextMasterKeys(secret: Secret, before: readonly MasterKey[], log: Log): readonly MasterKey[] {
+  try {
+    return masterKeysFromSecret(secret);
+  } catch (error) {
+    log.error('the master key cannot be read', { error: messageOf(error) });
+    return before;
+  }
 }
 
 function decodeMaster(field: string, value: string): MasterKey {

@@ -86,7 +86,7 @@ describe('leader election', () => {
       const second = first === a ? b : a;
       assert.deepEqual([first.log, second.log], [['started'], []]);
       await first.elector.stop();
-      assert.equal(stage.lease()?.holderIdentity, '');
+      assert.equal(stage.lease()?.holderIdentity, undefined);
       await stage.pass(5_000, [second]);
       assert.deepEqual([first.log, second.log], [['started'], ['started']]);
       assert.equal(stage.lease()?.leaseTransitions, 1);

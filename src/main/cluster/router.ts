@@ -1,0 +1,87 @@
+import { followApi } from '#router/follow-api.ts';
+import { defaultLimits } from '#router/limits.ts';
+import { publishTable } from '#router/publish-table.ts';
+import { startRouter } from '#router/start.ts';
+import { createAccessLog } from '../access-log.ts';
+import { createLog } from '../log.ts';
+import {
+  parseFlags,
+  parseHostClaims,
+  parseHostPort,
+  parseLimits,
+  parseWhole,
+  splitList,
+} from '../options.ts';
+import { type Running, runUntilEnded } from '../run.ts';
+import { version } from '../version.ts';
+import { commonFlags, openProgram } from './program.ts';
+
+/** The router of a cluster: any number of replicas, none of which holds what another could not take over. */
+const log = createLog('router');
+
+const flagDefaults = {
+  ...commonFlags,
+  listen: '0.0.0.0:8080',
+  'agents-listen': '0.0.0.0:8081',
+  'allow-host': '',
+  'allow-origin': '',
+  'host-claims': '',
+  'drain-seconds': '10',
+  limits: '',
+};
+
+async function start(): Promise<Running> {
+  const flags = parseFlags(process.argv.slice(2), flagDefaults);
+  const listeners = {
+    public: parseHostPort('listen', flags.listen),
+    agents: parseHostPort('agents-listen', flags['agents-listen']),
+  };
+  const limits = parseLimits('limits', flags.limits, defaultLimits);
+  const hostClaims = parseHostClaims('host-claims', flags['host-claims']);
+  const lameDuckMs = parseWhole('drain-seconds', flags['drain-seconds'], 0, 3_600) * 1000;
+  const program = await openProgram('router', flags, log);
+  const { client, homeNamespace, namespace, clock, random } = program;
+  const common = { clock, random, log };
+  const following = followApi({
+    ...common,
+    client,
+    metrics: program.metrics,
+    homeNamespace,
+    hostClaims,
+    ...(namespace !== undefined && { namespace }),
+  });
+  const { tables, keys } = following;
+  const router = await startRouter(
+    {
+      ...common,
+      tables,
+      keys,
+      limits: { ...limits, lameDuckMs },
+      registry: program.registry,
+      accessLog: createAccessLog('router'),
+      version,
+      allowedHosts: [...serviceNames(homeNamespace), ...splitList(flags['allow-host'])],
+      allowedOrigins: splitList(flags['allow-origin']),
+      anyLoopbackPort: true,
+    },
+    listeners,
+  );
+  const name = `ploinky-router-${program.podName}`;
+  const published = publishTable({ ...common, client, tables, namespace: homeNamespace, name });
+  log.info('the router listens', { port: router.port, agents: listeners.agents.port });
+  return {
+    async close() {
+      await Promise.all([published.stop(), router.close()]);
+      await following.stop();
+      await client.close();
+    },
+  };
+}
+
+/** How clients inside the cluster name the router's Service; what leads here from outside, `--allow-host` says. */
+function serviceNames(namespace: string): string[] {
+  const full = `ploinky-router.${namespace}.svc`;
+  return ['ploinky-router', `ploinky-router.${namespace}`, full, `${full}.cluster.local`];
+}
+
+runUntilEnded(log, start, { parent: 'none' });
