@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util';
+import { ensureImages, type With } from './images/ensure.ts';
+import { type ImageName, imageNames } from './images/recipes.ts';
+
+// Builds images into archives that clusters can load: node scripts/images.ts [--with buildah|docker|podman] [NAME…]
+
+const { values, positionals } = parseArgs({
+  options: { with: { type: 'string', default: 'buildah' } },
+  allowPositionals: true,
+});
+const programs: readonly string[] = ['buildah', 'docker', 'podman'];
+const unknown = positionals.filter((name) => !(imageNames as readonly string[]).includes(name));
+if (!programs.includes(values.with) || unknown.length > 0) {
+  console.error(`usage: images.ts [--with ${programs.join('|')}] [${imageNames.join(' ')}]`);
+  process.exit(2);
+}
+
+const names = positionals.length === 0 ? imageNames : (positionals as ImageName[]);
+const ensured = await ensureImages(names, console.log, { with: values.with as With });
+if ('missing' in ensured) {
+  console.error(`Images cannot be built: ${ensured.missing}`);
+  process.exit(1);
+}
+for (const [name, archive] of Object.entries(ensured.archives)) console.log(`${name}: ${archive}`);

@@ -1,0 +1,89 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheFolder } from '#test/cluster/folders.ts';
+import { withLock } from '#test/cluster/lock.ts';
+import { ensureBases } from './bases.ts';
+import { buildahBuilder, daemonBuilder } from './builder.ts';
+import { exists } from './folders.ts';
+import { type BuildSite, type ImageName, recipes, tagOf } from './recipes.ts';
+import { ensureTools } from './tools.ts';
+
+export type With = 'buildah' | 'docker' | 'podman';
+
+export type Ensured =
+  | { readonly archives: Readonly<Partial<Record<ImageName, string>>> }
+  /** Why images cannot be built here, as a sentence. */
+  | { readonly missing: string };
+
+const checkout = join(import.meta.dirname, '../..');
+
+/** Where archives, base images and buildah's storage are. */
+export function imagesFolder(): string {
+  return join(cacheFolder(), 'images');
+}
+
+/**
+ * Builds the images that are not built yet, or not of the sources as they are now, and returns a file for each that
+ * clusters can load. The first time takes some minutes, later ones seconds. One process at a time; others wait.
+ */
+export async function ensureImages(
+  names: readonly ImageName[],
+  progress: (message: string) => void,
+  { with: program = 'buildah' }: { with?: With } = {},
+): Promise<Ensured> {
+  const cache = imagesFolder();
+  return withLock(join(cache, 'lock'), async () => {
+    const tools = program === 'buildah' ? await ensureTools(progress) : {};
+    if (tools.missing !== undefined) return { missing: tools.missing };
+    const site = await openSite(program, cache, progress);
+    const archives: Partial<Record<ImageName, string>> = {};
+    for (const name of names) archives[name] = await ensureArchive(site, name);
+    return { archives };
+  });
+}
+
+async function openSite(
+  program: With,
+  cache: string,
+  progress: (message: string) => void,
+): Promise<BuildSite> {
+  const built = new Map<ImageName, Promise<string>>();
+  const site: BuildSite = {
+    ...(await openBuilder(program, cache, progress)),
+    ...{ checkout, cache, progress },
+    build: (name) => {
+      const id = built.get(name) ?? recipes[name](site);
+      built.set(name, id);
+      return id;
+    },
+  };
+  return site;
+}
+
+async function openBuilder(
+  program: With,
+  cache: string,
+  progress: (message: string) => void,
+): Promise<Pick<BuildSite, 'builder' | 'bases'>> {
+  if (program !== 'buildah') return { builder: daemonBuilder(program) };
+  const builder = buildahBuilder(cache);
+  return { builder, bases: await ensureBases(builder, { checkout, cache, progress }) };
+}
+
+async function ensureArchive(site: BuildSite, name: ImageName): Promise<string> {
+  const id = (await site.build(name)).replace(/^sha256:/, '').slice(0, 16);
+  const folder = join(site.cache, 'archives');
+  const archive = join(folder, `${name}-${id}.tar`);
+  if (await exists(archive)) return archive;
+  site.progress(`Writing the image ${name}…`);
+  await mkdir(folder, { recursive: true });
+  const draft = `${archive}.draft`;
+  await rm(draft, { force: true });
+  await site.builder.save(tagOf(name), draft);
+  await rename(draft, archive);
+  const older = (await readdir(folder)).filter(
+    (file) => file.startsWith(`${name}-`) && !archive.endsWith(file),
+  );
+  for (const file of older) await rm(join(folder, file), { force: true });
+  return archive;
+}
