@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { parse } from 'yaml';
 import { customResourceDefinitions } from '#api/crd.ts';
@@ -11,14 +11,17 @@ import { generatedFiles, generatedFolders } from './outputs.ts';
 const root = join(import.meta.dirname, '../..');
 const files = generatedFiles();
 
-it('what lies in crds/ and docs/reference/ is what the schemas generate', () => {
+it('what lies in the generated folders is what the sources generate', () => {
   for (const [path, content] of files) {
     assert.ok(readFileSync(join(root, path), 'utf8') === content, `${path} is stale: run npm run generate`);
   }
   const lying = generatedFolders.flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
   );
-  assert.deepEqual(lying.sort(), [...files.keys()].sort());
+  const inFolders = [...files.keys()].filter((path) =>
+    generatedFolders.some((folder) => dirname(path) === folder),
+  );
+  assert.deepEqual(lying.sort(), inFolders.sort());
 });
 
 it('generates the same bytes every time', () => {

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { type CustomResourceDefinition, customResourceDefinitions } from '#api/crd.ts';
 import { kinds } from '#api/kinds.ts';
 import { editorSchema } from '#api/schema/editor-schema.ts';
+import { rbacYaml } from '../rbac/yaml.ts';
 import { conditionsReference } from './conditions-reference.ts';
 import { kindReference } from './kind-reference.ts';
 
@@ -9,17 +10,29 @@ import { kindReference } from './kind-reference.ts';
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const definition of customResourceDefinitions()) {
-    files.set(`crds/${definition.spec.names.plural}.yaml`, crdYaml(definition));
+    const name = `${definition.spec.names.plural}.yaml`;
+    files.set(`crds/${name}`, crdYaml(definition));
+    files.set(`${chartFiles}/crds/${name}`, crdYaml(keptByHelm(definition)));
   }
   for (const kind of Object.values(kinds)) {
     files.set(`crds/${kind.singular}.schema.json`, `${JSON.stringify(editorSchema(kind), null, 2)}\n`);
     files.set(`docs/reference/${kind.singular}.md`, kindReference(kind));
   }
+  files.set(`${chartFiles}/rbac.yaml`, rbacYaml());
   return files.set('docs/reference/conditions.md', conditionsReference());
 }
 
+/** What the chart's templates read. Helm never upgrades a chart's own folder crds/, so there the CRDs are no use. */
+const chartFiles = 'charts/ploinky/files';
+
 /** Folders in which nothing but generated files lies. */
-export const generatedFolders = ['crds', 'docs/reference'] as const;
+export const generatedFolders = ['crds', 'docs/reference', `${chartFiles}/crds`] as const;
+
+/** A CRD that goes takes every object of its kind along, so uninstalling the chart leaves it. */
+function keptByHelm(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const annotations = { 'helm.sh/resource-policy': 'keep' };
+  return { ...definition, metadata: { ...definition.metadata, annotations } };
+}
 
 /** YAML 1.1, which kubectl reads: words like `on` and `yes` are quoted. */
 function crdYaml(definition: CustomResourceDefinition): string {
