@@ -1,6 +1,6 @@
 import type { AgentView, RunFolders, Sandbox, SandboxRun } from '../host/sandbox.ts';
-import { instanceVariable } from '../host/shim/marked.ts';
 import type { Launch } from '../host/shim-plan.ts';
+import { instanceVariable } from '../shared/instance-variable.ts';
 import { renderBwrapArguments } from './arguments.ts';
 import { type BwrapHost, checkBwrap } from './available.ts';
 import { planMounts } from './mounts.ts';
@@ -48,7 +48,7 @@ function viewOf(folders: RunFolders): AgentView {
     deps: folders.deps === undefined ? undefined : '/deps',
     temporary: '/tmp',
     node: '/Agent/bin/node',
-    sockets: '/run/ploinky',
+    exits: { router: 'unix:/run/ploinky/router.sock', egress: 'unix:/run/ploinky/egress.sock' },
     routerUrl: 'http://127.0.0.1:8080',
     agentServer: '/Agent/agent-server.mjs',
     path: [...deps, '/Agent/bin', system].join(':'),

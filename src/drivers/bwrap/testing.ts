@@ -56,7 +56,7 @@ export function runOf(
       deps: undefined,
       temporary: '/tmp',
       node: '/Agent/bin/node',
-      sockets: '/run/ploinky',
+      exits: { router: 'unix:/run/ploinky/router.sock', egress: 'unix:/run/ploinky/egress.sock' },
       routerUrl: 'http://127.0.0.1:8080',
       agentServer: '/Agent/agent-server.mjs',
       path: '/usr/bin',

@@ -1,14 +1,19 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import {
+  agentServerConfig,
+  installConfig,
+  installEnvironment,
+  standardEnvironment,
+} from '../shared/environment.ts';
+import { instanceVariable } from '../shared/instance-variable.ts';
 import type { InstallStep, Workload } from '../workload.ts';
-import { agentServerConfig, installConfig, installEnvironment, standardEnvironment } from './environment.ts';
 import { prepareAgentFolders, prepareInstallFolders } from './folders.ts';
 import { planLimits } from './limits.ts';
 import { type HostDriverOptions, hostDefaults } from './options.ts';
 import { depsPlaces, type RunPlaces } from './places.ts';
 import { isAlive, readRecord } from './record.ts';
 import type { RunFolders, SandboxRun } from './sandbox.ts';
-import { instanceVariable } from './shim/marked.ts';
 import type { WorkloadRecord } from './shim/record-file.ts';
 import type { ShimPlan } from './shim-plan.ts';
 import { spawnShim } from './spawn-shim.ts';
@@ -97,7 +102,7 @@ function planOf(run: SandboxRun, at: RunPlaces, instance: string, options: HostD
     instance,
     recordPath: at.record,
     controlSocket: at.control,
-    relays: run.view.sockets === undefined ? [] : relaysOf(run.folders, run.kind, options),
+    relays: run.view.exits === undefined ? [] : relaysOf(run.folders, run.kind, options),
     relayMode: run.user === undefined ? 0o600 : 0o666,
     launch: options.sandbox.launch(run),
     ...(options.lease === undefined ? {} : { lease: options.lease }),

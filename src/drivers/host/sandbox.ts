@@ -1,4 +1,5 @@
 import type { Availability } from '../driver.ts';
+import type { WorkloadView } from '../shared/environment.ts';
 import type { Workload } from '../workload.ts';
 import type { Launch } from './shim-plan.ts';
 
@@ -33,20 +34,9 @@ export interface RunFolders {
   readonly cache: string | undefined;
 }
 
-export interface AgentView {
-  readonly code: string;
-  readonly workspace: string;
-  readonly deps: string | undefined;
-  readonly temporary: string;
+export interface AgentView extends WorkloadView {
   readonly node: string;
-  /** Loopback forwarders inside, or undefined where the agent shares the host's network. */
-  readonly sockets: string | undefined;
-  readonly routerUrl: string;
   readonly agentServer: string;
-  readonly path: string;
-  readonly runtime: string;
-  /** Port for the agent's own HTTP server. */
-  readonly port: number;
 }
 
 export interface SandboxRun {

@@ -41,7 +41,7 @@ function viewOf(folders: RunFolders, options: ProcessOptions): AgentView {
     deps: folders.deps,
     temporary: folders.workspace ?? folders.files,
     node: options.node,
-    sockets: undefined,
+    exits: undefined,
     routerUrl: options.routerUrl,
     agentServer: options.agentServer,
     path: [...deps, ...options.binFolders, system].join(':'),

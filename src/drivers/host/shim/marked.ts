@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { listProcessIds } from '#kit/process.ts';
-
-/** In the environment of everything that belongs to one instance, and inherited by what that starts. */
-export const instanceVariable = 'PLOINKY_INSTANCE';
+import { instanceVariable } from '../../shared/instance-variable.ts';
 
 /**
  * Kills every process of an instance, by the mark in its environment: where there is no pid namespace that

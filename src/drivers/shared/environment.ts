@@ -1,14 +1,32 @@
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { InstallStep, Workload } from '../workload.ts';
-import type { AgentView } from './sandbox.ts';
-import { instanceVariable } from './shim/marked.ts';
+import { instanceVariable } from './instance-variable.ts';
 
-/** Ports of the agent-server's loopback forwarders inside a sandbox. */
+/** Ports of the agent-server's loopback forwarders inside a workload. */
 const routerPort = 8080;
 const egressPort = 3128;
 
+/** Folders and addresses as the agent sees them, on whatever substrate. */
+export interface WorkloadView {
+  readonly code: string;
+  readonly workspace: string;
+  /** What the install step left, or (while it runs) fills. */
+  readonly deps: string | undefined;
+  readonly temporary: string;
+  /**
+   * Where the loopback forwarders inside lead, as `unix:/path` or `host:port`; undefined where the agent shares the
+   * host's network and there are none.
+   */
+  readonly exits: { readonly router: string; readonly egress: string } | undefined;
+  readonly routerUrl: string;
+  readonly path: string;
+  readonly runtime: string;
+  /** Port for the agent's own HTTP server. */
+  readonly port: number;
+}
+
 /** What every agent finds in its environment (the Ploinky contract's list). No secrets. */
-export function standardEnvironment(workload: Workload, view: AgentView): Record<string, string> {
+export function standardEnvironment(workload: Workload, view: WorkloadView): Record<string, string> {
   const { name, namespace } = workload.id;
   const router = new URL(view.routerUrl);
   return {
@@ -38,13 +56,13 @@ export function standardEnvironment(workload: Workload, view: AgentView): Record
     ...(view.deps === undefined ? {} : { PYTHONPATH: pythonFolder(view.deps) }),
     ...proxyEnvironment(view),
     // Makes Node's fetch use the proxy; only where it can lead somewhere, for it slows the start of every tool.
-    ...(view.sockets === undefined || workload.egress.length === 0 ? {} : { NODE_USE_ENV_PROXY: '1' }),
+    ...(view.exits === undefined || workload.egress.length === 0 ? {} : { NODE_USE_ENV_PROXY: '1' }),
   };
 }
 
 /** The egress proxy's names in every spelling that programs look for; nothing where there is no forwarder. */
-function proxyEnvironment(view: AgentView): Record<string, string> {
-  if (view.sockets === undefined) return {};
+function proxyEnvironment(view: WorkloadView): Record<string, string> {
+  if (view.exits === undefined) return {};
   const proxy = `http://127.0.0.1:${egressPort}`;
   const direct = '127.0.0.1,localhost';
   return {
@@ -57,10 +75,13 @@ function proxyEnvironment(view: AgentView): Record<string, string> {
   };
 }
 
-/** The running agent's configuration: the reconciler's, completed with what only the driver knows. Secret. */
+/**
+ * The running agent's configuration: the reconciler's, completed with what only the driver knows. Secret.
+ * `instance` is '' where several instances share one configuration and each is told by other means which it is.
+ */
 export function agentServerConfig(
   workload: Workload,
-  view: AgentView,
+  view: WorkloadView,
   instance: string,
   caBundle?: string,
 ): AgentServerConfig {
@@ -71,7 +92,7 @@ export function agentServerConfig(
       ...standardEnvironment(workload, view),
       ...(caBundle === undefined || workload.egress.length === 0 ? {} : certificateEnvironment(caBundle)),
       ...workload.agentServer.env,
-      [instanceVariable]: instance,
+      ...nameInstance(instance),
     },
     paths: { code: view.code, workspace: view.workspace },
     forwards: forwards(view, workload, workload.egressToken, true),
@@ -85,7 +106,7 @@ export function agentServerConfig(
 export function installConfig(
   workload: Workload,
   step: InstallStep,
-  view: AgentView,
+  view: WorkloadView,
   options: {
     readonly instance: string;
     readonly throwawayKey: string;
@@ -98,7 +119,7 @@ export function installConfig(
     keys: [{ kid: 'none', secret: options.throwawayKey }],
     env: {
       ...installEnvironment(workload, step, view, options.caBundle),
-      [instanceVariable]: options.instance,
+      ...nameInstance(options.instance),
     },
     paths: { code: view.code, workspace: view.deps ?? view.workspace },
     forwards: forwards(view, workload, step.egressToken, false),
@@ -106,10 +127,14 @@ export function installConfig(
   };
 }
 
+function nameInstance(instance: string): Record<string, string> {
+  return instance === '' ? {} : { [instanceVariable]: instance };
+}
+
 export function installEnvironment(
   workload: Workload,
   step: InstallStep,
-  view: AgentView,
+  view: WorkloadView,
   caBundle: string | undefined,
 ): Record<string, string> {
   const deps = view.deps ?? view.workspace;
@@ -153,19 +178,19 @@ function certificateEnvironment(bundle: string): Record<string, string> {
 }
 
 function forwards(
-  view: AgentView,
+  view: WorkloadView,
   workload: Workload,
   token: string,
   withRouter: boolean,
 ): AgentServerConfig['forwards'] {
-  if (view.sockets === undefined) return [];
+  if (view.exits === undefined) return [];
   const { namespace, name } = workload.id;
   const credential = Buffer.from(`${namespace}/${name}:${token}`).toString('base64');
   const egress = {
     listen: egressPort,
-    target: `unix:${view.sockets}/egress.sock`,
+    target: view.exits.egress,
     proxyAuthorization: `Basic ${credential}`,
   };
-  const router = { listen: routerPort, target: `unix:${view.sockets}/router.sock` };
+  const router = { listen: routerPort, target: view.exits.router };
   return withRouter ? [router, egress] : [egress];
 }
