@@ -1,13 +1,13 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench build install clean
+.PHONY: help setup demo up test lint generate bench build install clean cluster cluster-down test-cluster
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
 PREFIX ?= /usr/local
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
 # npm writes this file at the end of an install; it is older than the lock file when packages changed.
 # Not `npm ci`: it refuses a lock file that lacks a platform's optional packages, and a registry that mirrors only
@@ -28,6 +28,17 @@ up: setup ## Start the examples and stay until Ctrl-C
 
 test: setup lint ## Check everything that can be checked on this machine
 	@$(NODE) scripts/test.ts
+
+cluster: node_modules/.package-lock.json ## Bring up a real Kubernetes for tests
+	@$(NODE) scripts/setup.ts cluster
+	@$(NODE) scripts/cluster.ts up
+
+cluster-down: node_modules/.package-lock.json ## Take it down; nothing of it is left
+	@$(NODE) scripts/cluster.ts down
+
+test-cluster: setup ## Run the tests that need a real Kubernetes
+	@$(NODE) scripts/setup.ts cluster
+	@$(NODE) scripts/test.ts test/cluster
 
 lint: node_modules/.package-lock.json ## Check format, layers, types and generated files
 	@node_modules/.bin/biome check --error-on-warnings .

@@ -1,21 +1,53 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 
-// What a checkout needs besides its npm packages. Installs what is missing where it may (root, apt), else
-// names it. Exits with 1 when something is missing without which nothing works.
+// What a checkout needs besides its npm packages; with the argument `cluster`, what a Kubernetes made of processes
+// needs besides Go. Installs what is missing where it may (root, apt), else names it. Exits with 1 when something
+// is missing without which nothing works.
 
 interface SystemPackage {
+  /** A program on PATH, or a file. */
   readonly program: string;
   readonly debian: string;
   readonly why: string;
   readonly required: boolean;
 }
 
-const needed: readonly SystemPackage[] = [
+const everywhere: readonly SystemPackage[] = [
   { program: 'bwrap', debian: 'bubblewrap', why: 'agents run in its sandboxes', required: true },
 ];
 
+// None is required: without them kind does it, or the tests on a cluster are skipped and say so.
+const forClusters: readonly SystemPackage[] = [
+  { program: 'runc', debian: 'runc', why: 'pods are its containers', required: false },
+  {
+    program: '/usr/lib/cni/ptp',
+    debian: 'containernetworking-plugins',
+    why: 'pods get their network from it',
+    required: false,
+  },
+  { program: 'iptables', debian: 'iptables', why: 'kube-proxy writes Services with it', required: false },
+  {
+    program: 'conntrack',
+    debian: 'conntrack',
+    why: 'kube-proxy forgets connections with it',
+    required: false,
+  },
+  { program: 'ip', debian: 'iproute2', why: 'the network of the cluster is made with it', required: false },
+  { program: '/bin/busybox', debian: 'busybox-static', why: 'the pods of tests run it', required: false },
+];
+
+const isForClusters = process.argv[2] === 'cluster';
+const needed = isForClusters ? forClusters : everywhere;
+
 function isThere(program: string): boolean {
+  if (program.startsWith('/')) return existsSync(program);
   return spawnSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' }).status === 0;
+}
+
+/** Docker and podman clusters need none of this. */
+function hasContainerDaemon(): boolean {
+  return ['docker', 'podman'].some((name) => spawnSync(name, ['info'], { timeout: 10_000 }).status === 0);
 }
 
 function run(file: string, args: readonly string[]): boolean {
@@ -37,7 +69,7 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   process.exit(1);
 }
 
-if (process.platform === 'linux') {
+if (process.platform === 'linux' && !(isForClusters && hasContainerDaemon())) {
   const missing = needed.filter(({ program }) => !isThere(program));
   const mayInstall = process.getuid?.() === 0 && isThere('apt-get');
   if (missing.length > 0 && mayInstall) installPackages(missing.map(({ debian }) => debian));

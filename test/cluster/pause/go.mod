@@ -1,0 +1,3 @@
+module ploinky.test/pause
+
+go 1.26.0
