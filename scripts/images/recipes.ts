@@ -69,23 +69,15 @@ async function buildExamples(site: BuildSite): Promise<string> {
   const { builder, cache, checkout } = site;
   const deps = await ensureDeps(site);
   return withContext(cache, async (context) => {
-    const names = await exampleNames(checkout);
-    const codes = names.map(
-      (name) => [`examples/${name}/code`, join(checkout, 'examples', name, 'code')] as const,
-    );
-    const there = await Promise.all(codes.map(([, source]) => exists(source)));
-    await copyInto(context, {
-      'deps.tar': deps,
-      ...Object.fromEntries(codes.filter((_, index) => there[index])),
-    });
+    await copyInto(context, { 'deps.tar': deps });
     const file = join(checkout, 'test/images/examples/Dockerfile');
     return builder.build({ tag: tagOf('examples'), file, context, args: { AGENT: tagOf('agent') } });
   });
 }
 
-async function exampleNames(checkout: string): Promise<string[]> {
-  const entries = await readdir(join(checkout, 'examples'), { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+async function exampleFiles(checkout: string): Promise<string[]> {
+  const names = await readdir(join(checkout, 'examples'));
+  return names.filter((name) => name.endsWith('.yaml')).map((name) => join(checkout, 'examples', name));
 }
 
 interface Manifest {
@@ -94,11 +86,8 @@ interface Manifest {
 
 /** The packages that the examples' `lifecycle.install` name. */
 async function examplePackages(checkout: string): Promise<string[]> {
-  const manifests = await Promise.all(
-    (await exampleNames(checkout)).map((name) =>
-      readFile(join(checkout, 'examples', name, 'agent.yaml'), 'utf8'),
-    ),
-  );
+  const files = await exampleFiles(checkout);
+  const manifests = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   const steps = manifests.map((text) => (parse(text) as Manifest).spec?.lifecycle?.install ?? []);
   const installs = steps.filter(([program, verb]) => program === 'npm' && verb === 'install');
   return installs.flatMap((step) => step.slice(2)).sort();

@@ -19,7 +19,7 @@ export interface Manifest {
   readonly where: string;
 }
 
-/** `-f FOLDER` looks into the folder and those directly below: `examples` holds `examples/hello/agent.yaml`. */
+/** `-f FOLDER` looks into the folder and those directly below: `agents` may hold `agents/hello/agent.yaml`. */
 const folderDepth = 2;
 const maxFileBytes = 4 * 1024 * 1024;
 

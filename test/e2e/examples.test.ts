@@ -79,7 +79,7 @@ describe('The example agents', { timeout: 600_000 }, () => {
       assert.equal(response.status, 200, `${path}: ${body.slice(0, 300)}`);
       assert.ok(body.includes(expected), path);
     }
-    const hidden = await fetch(`${url}/hello/..%2fagent.yaml`);
+    const hidden = await fetch(`${url}/hello/..%2fhello.yaml`);
     assert.ok(hidden.status >= 400);
   });
 
