@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { ensureImages, type With } from './images/ensure.ts';
 import { type ImageName, imageNames } from './images/recipes.ts';
+import { describeSizes, measureImage } from './images/sizes.ts';
 
-// Builds images into archives that clusters can load: node scripts/images.ts [--with buildah|docker|podman] [NAME…]
+// Builds images into archives that clusters can load, and prints their sizes:
+//   node scripts/images.ts [--with buildah|docker|podman] [NAME…]
 
 const { values, positionals } = parseArgs({
   options: { with: { type: 'string', default: 'buildah' } },
@@ -21,4 +23,7 @@ if ('missing' in ensured) {
   console.error(`Images cannot be built: ${ensured.missing}`);
   process.exit(1);
 }
-for (const [name, archive] of Object.entries(ensured.archives)) console.log(`${name}: ${archive}`);
+const { archives, baseLayers } = ensured;
+for (const [name, archive] of Object.entries(archives)) console.log(`${name}: ${archive}`);
+const sizes = names.map((name) => measureImage(name, archives[name] ?? '', baseLayers[name]));
+for (const line of describeSizes(await Promise.all(sizes))) console.log(line);

@@ -23,13 +23,13 @@ export async function ensureBases(
     node: `localhost/ploinky/base-node:${nodeDigest}`,
   };
   for (const name of rootfsNames) {
-    if (await builder.has(bases[name])) continue;
+    if ((await builder.layers(bases[name])) !== undefined) continue;
     const context = await ensureRootfs(cache, progress);
     progress(`Making the base image ${name}…`);
     const file = await writeDockerfile(cache, `FROM scratch\nADD ${name}.tar /\nCMD ["sh"]\n`);
     await builder.build({ tag: bases[name], file, context, args: {} });
   }
-  if (!(await builder.has(bases.node))) await buildNode(builder, cache, npm, bases);
+  if ((await builder.layers(bases.node)) === undefined) await buildNode(builder, cache, npm, bases);
   return bases;
 }
 

@@ -12,7 +12,8 @@ export interface BuildRequest {
 export interface Builder {
   /** Builds an image and returns its id; what is cached from a build before takes no time. */
   build(request: BuildRequest): Promise<string>;
-  has(tag: string): Promise<boolean>;
+  /** Digests of an image's uncompressed layers, the lowest first; undefined: it is not there. */
+  layers(tag: string): Promise<readonly string[] | undefined>;
   /** Writes an image into a file that `ctr images import`, `kind load image-archive` and `docker load` read. */
   save(tag: string, archive: string): Promise<void>;
 }
@@ -31,11 +32,15 @@ export function buildahBuilder(cache: string): Builder {
     runProgram('buildah', [...storage, ...args], { env: { BUILDAH_ISOLATION: 'chroot' } });
   return {
     build: async (request) => lastLine(await buildah('bud', '--layers', '--quiet', ...buildArgs(request))),
-    has: (tag) =>
-      buildah('inspect', '--type', 'image', '--format', '{{.FromImageID}}', tag).then(
-        () => true,
-        () => false,
-      ),
+    layers: (tag) =>
+      buildah(
+        'inspect',
+        '--type',
+        'image',
+        '--format',
+        '{{range .OCIv1.RootFS.DiffIDs}}{{println .}}{{end}}',
+        tag,
+      ).then(parseList, () => undefined),
     save: async (tag, archive) => {
       await buildah('push', '--quiet', tag, `oci-archive:${archive}:${tag}`);
     },
@@ -45,17 +50,15 @@ export function buildahBuilder(cache: string): Builder {
 /** docker or podman, whichever is named, on the storage that it has. */
 export function daemonBuilder(program: 'docker' | 'podman'): Builder {
   const format = program === 'podman' ? ['--format', 'oci-archive'] : [];
-  const idOf = (tag: string) => runProgram(program, ['image', 'inspect', '--format', '{{.Id}}', tag]);
+  const inspect = (tag: string, what: string) =>
+    runProgram(program, ['image', 'inspect', '--format', what, tag]);
   return {
     build: async (request) => {
       await runProgram(program, ['build', ...buildArgs(request)]);
-      return (await idOf(request.tag)).trim();
+      return (await inspect(request.tag, '{{.Id}}')).trim();
     },
-    has: (tag) =>
-      idOf(tag).then(
-        () => true,
-        () => false,
-      ),
+    layers: (tag) =>
+      inspect(tag, '{{range .RootFS.Layers}}{{println .}}{{end}}').then(parseList, () => undefined),
     save: async (tag, archive) => {
       await runProgram(program, ['save', ...format, '--output', archive, tag]);
     },
@@ -69,4 +72,8 @@ function buildArgs({ tag, file, context, args }: BuildRequest): string[] {
 
 function lastLine(output: string): string {
   return output.trim().split('\n').at(-1) ?? '';
+}
+
+function parseList(output: string): readonly string[] {
+  return output.split('\n').filter((line) => line !== '');
 }

@@ -5,13 +5,17 @@ import { withLock } from '#test/cluster/lock.ts';
 import { ensureBases } from './bases.ts';
 import { buildahBuilder, daemonBuilder } from './builder.ts';
 import { exists } from './folders.ts';
-import { type BuildSite, type ImageName, recipes, tagOf } from './recipes.ts';
+import { type BuildSite, baseOf, type ImageName, recipes, tagOf } from './recipes.ts';
 import { ensureTools } from './tools.ts';
 
 export type With = 'buildah' | 'docker' | 'podman';
 
 export type Ensured =
-  | { readonly archives: Readonly<Partial<Record<ImageName, string>>> }
+  | {
+      readonly archives: Readonly<Partial<Record<ImageName, string>>>;
+      /** Digests of the uncompressed layers of what each image is built on, where the builder knows them. */
+      readonly baseLayers: Readonly<Partial<Record<ImageName, readonly string[]>>>;
+    }
   /** Why images cannot be built here, as a sentence. */
   | { readonly missing: string };
 
@@ -37,8 +41,13 @@ export async function ensureImages(
     if (tools.missing !== undefined) return { missing: tools.missing };
     const site = await openSite(program, cache, progress);
     const archives: Partial<Record<ImageName, string>> = {};
-    for (const name of names) archives[name] = await ensureArchive(site, name);
-    return { archives };
+    const baseLayers: Partial<Record<ImageName, readonly string[]>> = {};
+    for (const name of names) {
+      archives[name] = await ensureArchive(site, name);
+      const layers = await site.builder.layers(baseOf(name, site.bases));
+      if (layers !== undefined) baseLayers[name] = layers;
+    }
+    return { archives, baseLayers };
   });
 }
 

@@ -27,6 +27,21 @@ export type ImageName = (typeof imageNames)[number];
 /** How an image is called in a cluster that tests use. */
 export const tagOf = (name: ImageName) => `localhost/ploinky/${name}:test`;
 
+/** What an image adds to, by its tag in the builder's storage. */
+export function baseOf(name: ImageName, bases: Bases | undefined): string {
+  if (name === 'examples') return tagOf('agent');
+  const own = { controller: 'node', agent: 'debian', python: 'python', musl: 'musl' } as const;
+  return (bases ?? publicBases)[own[name]];
+}
+
+/** What the Dockerfiles name. */
+const publicBases: Bases = {
+  node: 'docker.io/library/node:24-bookworm-slim',
+  debian: 'docker.io/library/debian:bookworm-slim',
+  python: 'docker.io/library/python:3-slim-bookworm',
+  musl: 'docker.io/library/alpine:3',
+};
+
 /** Builds an image under its name and returns its id. */
 export const recipes: Readonly<Record<ImageName, (site: BuildSite) => Promise<string>>> = {
   controller: (site) => buildProduct(site, 'controller', 'Dockerfile'),
