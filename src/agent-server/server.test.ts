@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { metaKeys } from '#mcp/eras.ts';
 import { bindHttpService, bindMessage, bindStatic, bindTaskStatus, changesBinding } from '#wire/binding.ts';
-import { isProof } from '#wire/challenge.ts';
+import { provenKey } from '#wire/challenge.ts';
 import {
   eventually,
   openSession,
@@ -381,7 +381,7 @@ test('the proof is made with the key, and only for a nonce', { timeout }, async 
   const nonce = Buffer.alloc(32, 3).toString('base64url');
   const { json } = await server.send('GET', `/.well-known/ploinky-proof?nonce=${nonce}`);
   const key = { kid: 'test', secret: Buffer.alloc(32, 7) };
-  assert.ok(isProof(json, [key], { instance: 'instance-1', nonce }));
+  assert.ok(provenKey(json, [key], { instance: 'instance-1', nonce }));
   assert.equal((await server.send('GET', '/.well-known/ploinky-proof?nonce=short')).status, 400);
 });
 

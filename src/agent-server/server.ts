@@ -7,16 +7,17 @@ import type { Random } from '#kit/random.ts';
 import { proofPath } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { createReplayWindow } from '#wire/replay.ts';
-import { createVerifier } from '#wire/token.ts';
+import { createVerifier, type Verifier } from '#wire/token.ts';
 import { buildSource } from './build-source.ts';
-import { readSettings, type Settings } from './config/settings.ts';
+import { forInstance, readKeys } from './config/agent-config.ts';
+import { podSettings, readSettings, type Settings } from './config/settings.ts';
 import { AgentServerError } from './errors.ts';
 import { apiProxy } from './http/api-proxy.ts';
 import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
-import { type ListenTarget, listen } from './http/listen.ts';
+import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
 import { staticFiles } from './http/static-files.ts';
-import { proofHandler, serveHealth, taskStatusHandler } from './http/surfaces.ts';
+import { proofHandler, readyHandler, serveHealth, taskStatusHandler } from './http/surfaces.ts';
 import { announceChanges } from './mcp/announce.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
@@ -28,6 +29,7 @@ import { openForwards } from './process/forward.ts';
 import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
 import { createMemoryQueue } from './queue/memory-queue.ts';
 import type { TaskQueue } from './queue/queue.ts';
+import { countRequests, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 
@@ -48,16 +50,22 @@ export interface AgentServer {
   readonly address: string;
   /** Resolves when the tools are known, or known to be unavailable. */
   readonly settled: Promise<void>;
-  /** Takes no more requests, lets running ones finish for a while, then ends everything. */
+  /**
+   * Takes up the keys and the forwards of a new configuration of the same agent; everything else of it waits for a
+   * restart. Throws InvalidConfig or InvalidKey, and then changes nothing.
+   */
+  reconfigure(config: AgentServerConfig): void;
+  /** Serves on for `drainDelayMs`, lets calls and tasks finish for `drainMs`, then ends everything. */
   close(): Promise<void>;
 }
 
 /** Starts one agent-server. It listens before its tools are known; `GET /changes` tells when they are. */
 export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
   const { config, clock, random, log } = options;
-  const settings = readSettings(config.limits);
+  forInstance(config, undefined);
+  const settings = readSettings(config.limits, isOpenToOthers(options.listen) ? podSettings : {});
   const spawner = startSpawner({ command: options.spawnerCommand, clock, random, log });
-  const closeForwards = await openForwards(config.forwards, log);
+  const forwards = await openForwards(config.forwards, log);
   const mainProcess = startMainProcess(options, settings);
   let logTailBytes = settings.taskLogTailBytes;
   const queue = createMemoryQueue({
@@ -71,7 +79,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     logTailBytes = bytes;
   };
   const source = buildSource({ ...options, settings, spawner, queue, onLogTailBytes });
-  const services = createServices(options, settings, source);
+  const keys = holdKeys(options);
+  const services = createServices(options, settings, source, keys.verifier);
+  let stopping = false;
   const changes = createChanges({
     clock,
     guard: services.guard,
@@ -80,17 +90,24 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     state: () => stateOf(source, services.listing()),
   });
   const stopAnnouncing = announceChanges(services, changes);
-  const server = createHttpServer(routesOf(options, services, queue, changes), log);
+  const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
+  const routes = routesOf({ options, services, queue, changes, keys, status });
+  const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   const address = await listen(server, options.listen);
   log.info('The agent-server listens', { address, agent: config.agent.principal });
   return {
     address,
     settled: source.settled,
+    reconfigure(next) {
+      keys.use(next);
+      forwards.use(next.forwards);
+    },
     async close() {
+      stopping = true;
       await shutDown({ server, requests, source, services, changes, queue, stopAnnouncing, settings, clock });
       await mainProcess?.stop();
-      closeForwards();
+      forwards.close();
       await spawner.close();
     },
   };
@@ -109,11 +126,41 @@ function startMainProcess(options: AgentServerOptions, settings: Settings): Main
   });
 }
 
-function createServices(options: AgentServerOptions, settings: Settings, source: Source): McpServices {
-  const { config, clock, random } = options;
+interface HeldKeys {
+  readonly verifier: Verifier;
+  current(): readonly WireKey[];
+  use(config: AgentServerConfig): void;
+}
+
+/** The agent's keys: what verifies tokens and answers challenges. */
+function holdKeys({ config, clock, log }: AgentServerOptions): HeldKeys {
+  let keys = readKeys(config);
+  const { principal: audience, instance, uid } = config.agent;
   const replay = createReplayWindow({ clock });
-  const { principal: audience, instance } = config.agent;
-  const verifier = createVerifier({ keys: readKeys(config), audience, instance, clock, replay });
+  const verifier = createVerifier({ keys, audience, instance, clock, replay });
+  return {
+    verifier,
+    current: () => keys,
+    use(next) {
+      if (next.agent.uid !== uid || next.agent.principal !== audience) {
+        throw new AgentServerError('InvalidConfig', `agent: this is not the configuration of ${audience}`);
+      }
+      const read = readKeys(next);
+      verifier.useKeys(read);
+      const kids = read.map(({ kid }) => kid);
+      if (kids.join() !== keys.map(({ kid }) => kid).join()) log.info('The keys are others now', { kids });
+      keys = read;
+    },
+  };
+}
+
+function createServices(
+  options: AgentServerOptions,
+  settings: Settings,
+  source: Source,
+  verifier: Verifier,
+): McpServices {
+  const { clock, random } = options;
   let listing: Listing | undefined;
   source.onChange((change) => {
     if (change.type === 'catalog') listing = undefined;
@@ -137,29 +184,24 @@ function createServices(options: AgentServerOptions, settings: Settings, source:
   };
 }
 
-function readKeys(config: AgentServerConfig): WireKey[] {
-  return config.keys.map(({ kid, secret }) => {
-    const bytes = Buffer.from(secret, 'base64url');
-    if (bytes.length < 32) throw new AgentServerError('InvalidConfig', `keys: ${kid} has less than 32 bytes`);
-    return { kid, secret: bytes };
-  });
+interface Surfaces {
+  readonly options: AgentServerOptions;
+  readonly services: McpServices;
+  readonly queue: TaskQueue;
+  readonly changes: Changes;
+  readonly keys: HeldKeys;
+  readonly status: () => { readonly ready: boolean; readonly reason: string };
 }
 
-function routesOf(
-  options: AgentServerOptions,
-  services: McpServices,
-  queue: TaskQueue,
-  changes: Changes,
-): Routes {
+function routesOf({ options, services, queue, changes, keys, status }: Surfaces): Routes {
   const { config } = options;
-  const [key] = readKeys(config);
-  if (key === undefined) throw new AgentServerError('InvalidConfig', 'keys: at least one is needed');
   return {
     exact: new Map([
       ['/mcp', (request, response) => serveMcp(request, response, services)],
       ['/health', serveHealth],
+      ['/ready', readyHandler(status)],
       ['/getTaskStatus', taskStatusHandler(queue, services.guard)],
-      [proofPath, proofHandler(key, config.agent.instance)],
+      [proofPath, proofHandler(keys.current, config.agent.instance)],
       ['/changes', changes.handler],
     ]),
     prefixes: [
@@ -198,55 +240,4 @@ function stateOf(source: Source, listing: Listing): StateLine {
     toolsDigest: listing.digests.tools,
     lists: listing.digests,
   };
-}
-
-interface Running {
-  readonly server: Server;
-  readonly requests: RequestCount;
-  readonly source: Source;
-  readonly services: McpServices;
-  readonly changes: Changes;
-  readonly queue: TaskQueue;
-  readonly stopAnnouncing: () => void;
-  readonly settings: Settings;
-  readonly clock: Clock;
-}
-
-async function shutDown(running: Running): Promise<void> {
-  const { server, source, services, changes, queue } = running;
-  running.stopAnnouncing();
-  services.subscriptions.close();
-  services.sessions.closeStreams();
-  changes.close();
-  await drain(server, running.requests, running.settings.drainMs, running.clock);
-  services.sessions.close();
-  await queue.close();
-  await source.close();
-  server.closeAllConnections();
-}
-
-/**
- * Takes no more connections and lets what runs finish, for so many milliseconds. Requests are counted and
- * not connections: one that a client opened in advance never becomes idle for Node.
- */
-async function drain(server: Server, running: RequestCount, drainMs: number, clock: Clock): Promise<void> {
-  const end = clock.monotonic() + drainMs;
-  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
-  server.close();
-  while (running.count > 0 && clock.monotonic() < end) await clock.sleep(20);
-}
-
-interface RequestCount {
-  count: number;
-}
-
-function countRequests(server: Server): RequestCount {
-  const running = { count: 0 };
-  server.prependListener('request', (_request, response) => {
-    running.count += 1;
-    response.once('close', () => {
-      running.count -= 1;
-    });
-  });
-  return running;
 }

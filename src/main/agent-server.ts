@@ -1,8 +1,9 @@
 import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { AgentServerError } from '#agent-server/errors.ts';
-import { type Invocation, parseArguments } from '#agent-server/process/arguments.ts';
+import { type ConfigPlace, type Invocation, parseArguments } from '#agent-server/process/arguments.ts';
 import { createLineLog } from '#agent-server/process/line-log.ts';
+import type { AgentServer } from '#agent-server/server.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
@@ -30,9 +31,9 @@ async function serveSpawner(generation: string): Promise<void> {
   runSpawner({ connection: new Socket({ fd: 3 }), generation, onEnd: () => process.exit(0) });
 }
 
-async function exec({ configFd, command }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {
+async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {
   const { execCommand } = await import('#agent-server/process/exec.ts');
-  const config = await readConfig({ configFd });
+  const config = await readConfig(place);
   const onSignal = (listener: (signal: NodeJS.Signals) => void) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, listener);
   };
@@ -41,7 +42,8 @@ async function exec({ configFd, command }: Extract<Invocation, { mode: 'exec' }>
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
-  const config = await readConfig(invocation);
+  const { forInstance } = await import('#agent-server/config/agent-config.ts');
+  const config = forInstance(await readConfig(invocation), invocation.instance);
   const server = await startAgentServer({
     config,
     listen: invocation.listen,
@@ -51,6 +53,7 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
     random: systemRandom,
     log,
   });
+  if (invocation.configFile !== undefined) await follow(invocation.configFile, config, server);
   let stopping = false;
   const stop = () => {
     if (stopping) process.exit(1);
@@ -61,17 +64,20 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   process.on('SIGINT', stop);
 }
 
+/** New keys come while the agent-server runs. */
+async function follow(path: string, config: AgentServerConfig, server: AgentServer): Promise<void> {
+  const { watchConfig } = await import('#agent-server/config/watch-config.ts');
+  const { readSettings } = await import('#agent-server/config/settings.ts');
+  const { configPollMs: pollMs } = readSettings(config.limits);
+  watchConfig({ path, clock: systemClock, log, pollMs, onConfig: server.reconfigure });
+}
+
 async function readConfig({ configFd, configFile }: ConfigPlace): Promise<AgentServerConfig> {
   const { parseAgentConfig } = await import('#agent-server/config/agent-config.ts');
   const text = readFileSync(configFd ?? configFile ?? '', 'utf8');
   // 0 to 2 stay taken: what is opened next must not become anybody's standard stream.
   if (configFd !== undefined && configFd > 2) closeSync(configFd);
   return parseAgentConfig(text);
-}
-
-interface ConfigPlace {
-  readonly configFd?: number | undefined;
-  readonly configFile?: string | undefined;
 }
 
 main().catch((error: unknown) => {

@@ -2,7 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject } from '#kit/json.ts';
 import { keyObjectOf, type WireKey } from './keys.ts';
 
-/** Where an agent-server answers the challenge, without a token: `GET …?nonce=<32 bytes base64url>`. */
+/**
+ * Where an agent-server answers the challenge, without a token: `GET …?nonce=<32 bytes base64url>&kids=<kid>,<kid>`.
+ * `kids`, which older peers neither send nor read, are the asker's keys in the order in which it prefers them.
+ */
 export const proofPath = '/.well-known/ploinky-proof';
 
 export interface Proof {
@@ -21,21 +24,39 @@ export function isNonce(text: unknown): text is string {
   return typeof text === 'string' && /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
-/** The answer that proves possession, made with the current key. */
+/** Query of a challenge. */
+export function challengeQuery(nonce: string, keys: readonly WireKey[]): string {
+  return `?nonce=${nonce}&kids=${keys.map((key) => key.kid).join(',')}`;
+}
+
+/**
+ * The key to answer a challenge with: the first of the asker's that this end holds too, so that during a rotation
+ * two ends of which only one knows the new key still meet; for an asker that names none, the current one.
+ */
+export function keyForChallenge(held: readonly WireKey[], kids: string | null): WireKey | undefined {
+  const wanted = (kids ?? '').split(',', 4);
+  for (const kid of wanted) {
+    const key = held.find((candidate) => candidate.kid === kid);
+    if (key !== undefined) return key;
+  }
+  return held[0];
+}
+
+/** The answer that proves possession of the key. */
 export function answerChallenge(key: WireKey, instance: string, nonce: string): Proof {
   return { kid: key.kid, proof: proofOf(key, instance, nonce) };
 }
 
-/** True when the answer was made with one of `keys` for this instance and nonce. */
-export function isProof(
+/** The one of `keys` that the answer was made with, for this instance and nonce; undefined when it proves none. */
+export function provenKey(
   answer: unknown,
   keys: readonly WireKey[],
   expected: { readonly instance: string; readonly nonce: string },
-): boolean {
-  if (!isObject(answer) || typeof answer['proof'] !== 'string') return false;
+): WireKey | undefined {
+  if (!isObject(answer) || typeof answer['proof'] !== 'string') return undefined;
   const key = keys.find((candidate) => candidate.kid === answer['kid']);
-  if (key === undefined) return false;
+  if (key === undefined) return undefined;
   const given = Buffer.from(answer['proof']);
   const right = Buffer.from(proofOf(key, expected.instance, expected.nonce));
-  return given.length === right.length && timingSafeEqual(given, right);
+  return given.length === right.length && timingSafeEqual(given, right) ? key : undefined;
 }

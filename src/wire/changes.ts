@@ -5,7 +5,7 @@ import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import type { Random } from '#kit/random.ts';
 import { changesBinding } from './binding.ts';
-import { connectProven } from './connect.ts';
+import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
 import type { AgentIdentity, WireKey } from './keys.ts';
 import { mintInvocation } from './token.ts';
@@ -26,7 +26,7 @@ export type AgentServerChange =
 
 export interface ChangesOptions {
   readonly address: string;
-  /** The agent's keys, the current one first: it signs. */
+  /** The agent's keys, the current one first; the one that the agent-server proves signs. */
   readonly keys: readonly WireKey[];
   readonly agent: AgentIdentity;
   readonly instance: string;
@@ -47,11 +47,12 @@ export interface ChangesOptions {
  */
 export async function* openChanges(options: ChangesOptions): AsyncGenerator<AgentServerChange, void> {
   if (options.signal.aborted) return;
-  const socket = await connectProven(options);
+  const connection = await connectProven(options);
+  const { socket } = connection;
   const stop = () => socket.destroy();
   options.signal.addEventListener('abort', stop, { once: true });
   try {
-    const response = await ask(socket, options);
+    const response = await ask(connection, options);
     for await (const line of readLines(response, socket, options)) {
       const change = parseChange(line);
       if (change !== undefined) yield change;
@@ -69,9 +70,7 @@ export async function* openChanges(options: ChangesOptions): AsyncGenerator<Agen
   }
 }
 
-function ask(socket: Socket, options: ChangesOptions): Promise<IncomingMessage> {
-  const [key] = options.keys;
-  if (key === undefined) throw new WireError('InvalidKey', 'no key to sign with');
+function ask({ socket, key }: ProvenConnection, options: ChangesOptions): Promise<IncomingMessage> {
   const token = mintInvocation(key, {
     agent: options.agent,
     instance: options.instance,

@@ -51,7 +51,7 @@ function proving(
 test('a peer that holds the key gives a socket that serves more requests', limits, async (t) => {
   const server = createServer(proving(key, 'w1', (_, response) => response.end('hello')));
   const address = await listen(t, server);
-  const socket = await connectProven({ address, keys: [key], instance: 'w1', random: systemRandom });
+  const { socket } = await connectProven({ address, keys: [key], instance: 'w1', random: systemRandom });
   socket.write('GET / HTTP/1.1\r\nHost: agent\r\n\r\n');
   const [answer] = await once(socket, 'data');
   assert.match(String(answer), /^HTTP\/1.1 200[\s\S]*hello/);
@@ -86,7 +86,7 @@ test('a proof that comes in chunks is as good', limits, async (t) => {
     setTimeout(() => response.end(body.slice(20)), 10);
   });
   const address = await listen(t, server);
-  const socket = await connectProven({ address, keys: [key], instance: 'w1', random: systemRandom });
+  const { socket } = await connectProven({ address, keys: [key], instance: 'w1', random: systemRandom });
   socket.destroy();
 });
 

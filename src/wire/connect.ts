@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
-import { isProof, proofPath } from './challenge.ts';
+import { challengeQuery, proofPath, provenKey } from './challenge.ts';
 import { WireError } from './errors.ts';
 import type { WireKey } from './keys.ts';
 
@@ -17,20 +17,26 @@ export interface ConnectOptions {
   readonly random: Random;
 }
 
+export interface ProvenConnection {
+  /** Has no listeners, and nothing was read from it beyond the proof. */
+  readonly socket: Socket;
+  /** The key that the peer holds for sure: sign with it. A newer one may not have reached the peer yet. */
+  readonly key: WireKey;
+}
+
 /**
  * A keep-alive HTTP/1.1 connection whose peer has proved that it holds the agent's key; nothing of a
- * request is sent to an address before that, because addresses are reused. The socket has no
- * listeners and nothing was read beyond the proof. Throws ConnectFailed or ProofFailed.
+ * request is sent to an address before that, because addresses are reused. Throws ConnectFailed
+ * or ProofFailed.
  */
-export async function connectProven(options: ConnectOptions): Promise<Socket> {
+export async function connectProven(options: ConnectOptions): Promise<ProvenConnection> {
   const socket = connect(parseAddress(options.address));
   socket.setNoDelay(true);
   const limit = options.timeoutMs ?? 5_000;
   const timer = setTimeout(() => socket.destroy(new Error(`no proof within ${limit} ms`)), limit);
   try {
     await opened(socket, options.address);
-    await demandProof(socket, options);
-    return socket;
+    return { socket, key: await demandProof(socket, options) };
   } catch (error) {
     socket.on('error', () => undefined);
     socket.destroy();
@@ -61,13 +67,14 @@ function opened(socket: Socket, address: string): Promise<void> {
   });
 }
 
-async function demandProof(socket: Socket, options: ConnectOptions): Promise<void> {
+async function demandProof(socket: Socket, options: ConnectOptions): Promise<WireKey> {
   const nonce = options.random.bytes(32).toString('base64url');
-  socket.write(`GET ${proofPath}?nonce=${nonce} HTTP/1.1\r\nHost: agent\r\nAccept: application/json\r\n\r\n`);
+  const target = `${proofPath}${challengeQuery(nonce, options.keys)}`;
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: agent\r\nAccept: application/json\r\n\r\n`);
   const answer = parseBody(await readAnswer(socket));
-  if (!isProof(answer, options.keys, { instance: options.instance, nonce })) {
-    throw new WireError('ProofFailed', `${options.address} does not hold the key of ${options.instance}`);
-  }
+  const key = provenKey(answer, options.keys, { instance: options.instance, nonce });
+  if (key !== undefined) return key;
+  throw new WireError('ProofFailed', `${options.address} does not hold the key of ${options.instance}`);
 }
 
 const longestAnswer = 4096;

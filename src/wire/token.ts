@@ -59,6 +59,8 @@ export function mintInvocation(key: WireKey, options: MintOptions): string {
 export interface Verifier {
   /** The claims of a token that authorises exactly this call, once. Throws InvocationRejected. */
   verify(token: string | undefined, call: CallBinding): InvocationClaims;
+  /** Other keys from now on; tokens that were used stay used. Throws InvalidKey and then changes nothing. */
+  useKeys(keys: readonly WireKey[]): void;
 }
 
 export interface VerifierOptions {
@@ -82,7 +84,7 @@ const bootGuardMs = longestLifetimeSeconds * 1000 + 2 * skewMs;
  * the replay window that knew them is gone.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const ring = createKeyRing(options.keys);
+  let ring = createKeyRing(options.keys);
   const boot = { wall: options.clock.now(), monotonic: options.clock.monotonic() };
 
   return {
@@ -96,6 +98,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (!sameText(claims.bh, bodyHash(call))) reject('jwtVerify: body hash mismatch');
       claimOnce(options.replay, claims);
       return claims;
+    },
+    useKeys(keys) {
+      ring = createKeyRing(keys);
     },
   };
 }

@@ -102,7 +102,7 @@ async function answers(
 ): Promise<void> {
   await until('the agent-server answers', async () => {
     const proof = { address, keys: [keyOf(workload)], instance: uid, random: systemRandom };
-    const socket = await connectProven(proof);
+    const { socket } = await connectProven(proof);
     socket.destroy();
     return true;
   });

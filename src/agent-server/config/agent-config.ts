@@ -1,4 +1,5 @@
 import { type AgentServerConfig, agentServerConfigSchema } from '#api/agent-server-config.ts';
+import type { WireKey } from '#wire/keys.ts';
 import { AgentServerError } from '../errors.ts';
 import { describeIssues } from './issues.ts';
 
@@ -16,4 +17,22 @@ export function parseAgentConfig(text: string): AgentServerConfig {
     'InvalidConfig',
     `The agent-server configuration is wrong: ${describeIssues(parsed.error.issues)}`,
   );
+}
+
+/** The same configuration for the workload `instance`, which wins over what it says. Throws InvalidConfig when neither does. */
+export function forInstance(config: AgentServerConfig, instance: string | undefined): AgentServerConfig {
+  const name = instance ?? config.agent.instance;
+  if (name !== '') return { ...config, agent: { ...config.agent, instance: name } };
+  throw new AgentServerError('InvalidConfig', 'agent.instance is empty', {
+    remedy: 'Name the workload with --instance UID.',
+  });
+}
+
+/** The keys as they are used, the current one first. Throws InvalidConfig. */
+export function readKeys({ keys }: AgentServerConfig): WireKey[] {
+  return keys.map(({ kid, secret }) => {
+    const bytes = Buffer.from(secret, 'base64url');
+    if (bytes.length < 32) throw new AgentServerError('InvalidConfig', `keys: ${kid} has less than 32 bytes`);
+    return { kid, secret: bytes };
+  });
 }

@@ -44,15 +44,23 @@ export const defaultSettings = {
   configPollMs: 1000,
   /** Bytes of a configuration file. */
   maxConfigBytes: 4 * mebibyte,
-  /** Milliseconds that calls may still run after a request to stop. */
+  /** Milliseconds in which calls are still taken after a request to stop, until no router sends any more. */
+  drainDelayMs: 0,
+  /** Milliseconds that calls and queued tasks may run after that. */
   drainMs: 5000,
 } as const;
 
 export type Settings = { readonly [Name in keyof typeof defaultSettings]: number };
 
+/** Where routers of other machines send calls, it takes them a while to hear that this one stops. */
+export const podSettings: Partial<Settings> = { drainDelayMs: 3000, drainMs: 55_000 };
+
 /** Defaults overlaid with the numbers of `limits`; names that are not settings are ignored. */
-export function readSettings(limits: Readonly<Record<string, number>>): Settings {
-  const settings: Record<string, number> = { ...defaultSettings };
+export function readSettings(
+  limits: Readonly<Record<string, number>>,
+  defaults: Partial<Settings> = {},
+): Settings {
+  const settings: Record<string, number> = { ...defaultSettings, ...defaults };
   for (const name of Object.keys(defaultSettings)) {
     const value = limits[name];
     if (value !== undefined && Number.isFinite(value) && value >= 0) settings[name] = value;

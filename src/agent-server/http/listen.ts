@@ -16,6 +16,12 @@ export function parseHostPort(text: string): ListenTarget {
   return { type: 'tcp', host: match[1] ?? (match[2] || '127.0.0.1'), port: Number(match[3]) };
 }
 
+/** True for a port that other machines may reach: this is a pod, not a sandbox of this machine. */
+export function isOpenToOthers(target: ListenTarget): boolean {
+  if (target.type !== 'tcp') return false;
+  return target.host !== 'localhost' && target.host !== '::1' && !target.host.startsWith('127.');
+}
+
 /** Resolves to where it listens, as text for people. */
 export function listen(server: Server, target: ListenTarget): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { bindTaskStatus } from '#wire/binding.ts';
-import { answerChallenge, isNonce } from '#wire/challenge.ts';
+import { answerChallenge, isNonce, keyForChallenge } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { Guard } from '../mcp/guard.ts';
 import type { TaskQueue } from '../queue/queue.ts';
@@ -10,12 +10,25 @@ export const serveHealth: Handler = (_request, response) => {
   sendObject(response, 200, { ok: true, server: 'ploinky-agent-mcp' });
 };
 
-/** GET /.well-known/ploinky-proof?nonce=: proves that this end holds the agent's key. Needs no token. */
-export function proofHandler(key: WireKey, instance: string): Handler {
+/**
+ * GET /ready: whether it should get calls: 200 when its tools are known and their upstream answers, else 503. Says no
+ * more than the reason's constant, because it asks for no token.
+ */
+export function readyHandler(status: () => { readonly ready: boolean; readonly reason: string }): Handler {
+  return (_request, response) => {
+    const { ready, reason } = status();
+    sendObject(response, ready ? 200 : 503, { ready, reason });
+  };
+}
+
+/** GET /.well-known/ploinky-proof?nonce=&kids=: proves that this end holds the agent's key. Needs no token. */
+export function proofHandler(keys: () => readonly WireKey[], instance: string): Handler {
   return (request, response, { search }) => {
     if (!allowOnly(request, response, 'GET')) return;
-    const nonce = new URLSearchParams(search).get('nonce');
-    if (isNonce(nonce)) sendObject(response, 200, answerChallenge(key, instance, nonce));
+    const query = new URLSearchParams(search);
+    const nonce = query.get('nonce');
+    const key = keyForChallenge(keys(), query.get('kids'));
+    if (isNonce(nonce) && key !== undefined) sendObject(response, 200, answerChallenge(key, instance, nonce));
     else sendObject(response, 400, { error: 'nonce must be 32 bytes in base64url' });
   };
 }

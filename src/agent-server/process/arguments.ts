@@ -4,18 +4,26 @@ import { type ListenTarget, parseHostPort } from '../http/listen.ts';
 /** What the command line asks for. */
 export type Invocation =
   | { readonly mode: 'spawner'; readonly generation: string }
-  | {
+  | (ConfigPlace & {
       readonly mode: 'serve';
-      readonly configFd: number | undefined;
-      readonly configFile: string | undefined;
       readonly listen: ListenTarget;
+      /** Takes the place of the configuration's `agent.instance`. */
+      readonly instance: string | undefined;
       readonly withoutTokens: boolean;
-    }
-  | { readonly mode: 'exec'; readonly configFd: number; readonly command: readonly [string, ...string[]] };
+    })
+  | (ConfigPlace & { readonly mode: 'exec'; readonly command: readonly [string, ...string[]] });
 
-export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--no-tokens]
-       agent-server exec --config-fd N -- COMMAND [ARGUMENT…]
+/** Where the configuration is; one of the two. */
+export interface ConfigPlace {
+  readonly configFd: number | undefined;
+  readonly configFile: string | undefined;
+}
 
+export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--no-tokens]
+       agent-server exec (--config-fd N | --config-file PATH) -- COMMAND [ARGUMENT…]
+
+A configuration file is read again when it changes: new keys and forwards are taken up without a restart.
+--instance names the workload where the configuration cannot: a pod's uid.
 --listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.`;
 
 /** Reads the arguments after the script's name. Throws Usage. */
@@ -24,13 +32,11 @@ export function parseArguments(args: readonly string[]): Invocation {
   if (first === 'spawner' && second !== undefined) return { mode: 'spawner', generation: second };
   if (first === 'exec') return parseExec(args.slice(1));
   const options = readOptions(args);
-  const { 'config-fd': fd, 'config-file': file } = options;
-  if ((fd === undefined) === (file === undefined)) throw wrong('give either --config-fd or --config-file');
   return {
     mode: 'serve',
-    configFd: fd === undefined ? undefined : descriptor('--config-fd', fd),
-    configFile: file,
+    ...configPlace(options),
     listen: listenTarget(options),
+    instance: options['instance'],
     withoutTokens: options['no-tokens'] !== undefined,
   };
 }
@@ -40,14 +46,15 @@ function parseExec(args: readonly string[]): Invocation {
   const options = readOptions(args.slice(0, Math.max(0, end)));
   const [program, ...rest] = args.slice(end + 1);
   if (end === -1 || program === undefined) throw wrong('exec needs -- and a command');
-  return {
-    mode: 'exec',
-    configFd: descriptor('--config-fd', options['config-fd']),
-    command: [program, ...rest],
-  };
+  return { mode: 'exec', ...configPlace(options), command: [program, ...rest] };
 }
 
-const withValue = new Set(['config-fd', 'config-file', 'listen-fd', 'listen', 'listen-socket']);
+function configPlace({ 'config-fd': fd, 'config-file': file }: Record<string, string>): ConfigPlace {
+  if ((fd === undefined) === (file === undefined)) throw wrong('give either --config-fd or --config-file');
+  return { configFd: fd === undefined ? undefined : descriptor('--config-fd', fd), configFile: file };
+}
+
+const withValue = new Set(['config-fd', 'config-file', 'instance', 'listen-fd', 'listen', 'listen-socket']);
 
 function readOptions(args: readonly string[]): Record<string, string> {
   const options: Record<string, string> = {};

@@ -19,7 +19,7 @@ export interface ExecOptions {
  */
 export async function execCommand(options: ExecOptions): Promise<number> {
   const { config, log } = options;
-  const close = await openForwards(config.forwards, log);
+  const forwards = await openForwards(config.forwards, log);
   const child = startChild({
     command: options.command,
     cwd: options.cwd,
@@ -30,11 +30,11 @@ export async function execCommand(options: ExecOptions): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
       log.error('The command cannot start', { command: options.command[0], error });
-      close();
+      forwards.close();
       resolve(127);
     });
     child.once('exit', (code, signal) => {
-      close();
+      forwards.close();
       resolve(code ?? 128 + signalNumber(signal));
     });
   });

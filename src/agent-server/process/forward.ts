@@ -9,41 +9,50 @@ type Forward = AgentServerConfig['forwards'][number];
 /** Bytes of a request head that a proxy forward waits for. */
 const maxHeadBytes = 16 * 1024;
 
+export interface Forwards {
+  /** Takes over targets and credentials for the ports that are open; connections that are open go on. */
+  use(forwards: readonly Forward[]): void;
+  close(): void;
+}
+
 /**
  * Opens the loopback listeners that lead out of a workload without network: each connection's bytes go to
  * the target unchanged, but for the credential that a proxy forward puts into the first request's head.
- * Rejects when a port is taken. Returns the function that closes them.
+ * Rejects when a port is taken.
  */
-export async function openForwards(forwards: readonly Forward[], log: Log): Promise<() => void> {
-  const servers = await Promise.all(forwards.map((forward) => openForward(forward, log)));
-  return () => servers.forEach(closeServer);
+export async function openForwards(forwards: readonly Forward[], log: Log): Promise<Forwards> {
+  const current = new Map(forwards.map((forward) => [forward.listen, forward]));
+  const servers = await Promise.all(
+    forwards.map((first) => openForward(first.listen, () => current.get(first.listen) ?? first, log)),
+  );
+  return {
+    use(next) {
+      for (const forward of next) if (current.has(forward.listen)) current.set(forward.listen, forward);
+    },
+    close() {
+      for (const server of servers) server.close();
+    },
+  };
 }
 
-function closeServer(server: Server): void {
-  server.close();
-}
-
-function openForward(forward: Forward, log: Log): Promise<Server> {
+function openForward(port: number, current: () => Forward, log: Log): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (inside) => {
-    const outside = connectTarget(forward.target);
+    const { target, proxyAuthorization } = current();
+    const outside = connectTarget(target);
     outside.once('error', (error) => {
-      log.warn('A forward cannot reach its target', {
-        listen: forward.listen,
-        target: forward.target,
-        error,
-      });
+      log.warn('A forward cannot reach its target', { listen: port, target, error });
     });
     tieTogether(inside, outside);
-    if (forward.proxyAuthorization === undefined) inside.pipe(outside);
-    else pipeWithCredential(inside, outside, forward.proxyAuthorization);
+    if (proxyAuthorization === undefined) inside.pipe(outside);
+    else pipeWithCredential(inside, outside, proxyAuthorization);
     outside.pipe(inside);
   });
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const text = `Port ${forward.listen} of the loopback cannot be opened: ${messageOf(error)}`;
+      const text = `Port ${port} of the loopback cannot be opened: ${messageOf(error)}`;
       reject(new AgentServerError('InvalidConfig', text, { cause: error }));
     });
-    server.listen({ host: '127.0.0.1', port: forward.listen }, () => resolve(server));
+    server.listen({ host: '127.0.0.1', port }, () => resolve(server));
   });
 }
 

@@ -183,18 +183,22 @@ test('the command line says what is wrong with it', () => {
     configFd: 5,
     configFile: undefined,
     listen: { type: 'fd', fd: 6 },
+    instance: undefined,
     withoutTokens: false,
   });
   assert.deepEqual(parseArguments(['exec', '--config-fd', '5', '--', 'npm', '--listen']), {
     mode: 'exec',
     configFd: 5,
+    configFile: undefined,
     command: ['npm', '--listen'],
   });
-  assert.deepEqual(parseArguments(['--config-fd', '5', '--listen', '[::1]:80']), {
+  const inPod = ['--config-file', '/etc/c.json', '--instance', 'uid-1', '--listen', '[::]:80'];
+  assert.deepEqual(parseArguments(inPod), {
     mode: 'serve',
-    configFd: 5,
-    configFile: undefined,
-    listen: { type: 'tcp', host: '::1', port: 80 },
+    configFd: undefined,
+    configFile: '/etc/c.json',
+    listen: { type: 'tcp', host: '::', port: 80 },
+    instance: 'uid-1',
     withoutTokens: false,
   });
   assert.throws(() => parseArguments([]), /--config-fd or --config-file/);

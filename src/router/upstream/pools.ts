@@ -1,4 +1,3 @@
-import { type Dispatcher, Pool } from 'undici';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
@@ -7,10 +6,11 @@ import type { Target, TargetEndpoint } from '#routing/target.ts';
 import { connectProven } from '#wire/connect.ts';
 import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
+import { type AgentPool, openAgentPool } from './agent-pool.ts';
 
 /** Kept-alive, proven connections to agent-servers, one pool an instance. */
 export interface Pools {
-  of(target: Target, endpoint: TargetEndpoint): Dispatcher;
+  of(target: Target, endpoint: TargetEndpoint): AgentPool;
   /** Closes the pools of instances that the table no longer has; what runs on them runs to its end. */
   retain(table: RoutingTable): void;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface PoolsOptions {
 }
 
 export function createPools(options: PoolsOptions): Pools {
-  const pools = new Map<string, Pool>();
+  const pools = new Map<string, AgentPool>();
   return {
     of(target, endpoint) {
       const name = poolName(target, endpoint);
@@ -42,11 +42,11 @@ export function createPools(options: PoolsOptions): Pools {
       for (const [name, pool] of pools) {
         if (wanted.has(name)) continue;
         pools.delete(name);
-        pool.close().catch((error) => options.log.debug('a pool did not close', { error }));
+        pool.retire().catch((error) => options.log.debug('a pool did not close', { error }));
       }
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
       pools.clear();
     },
   };
@@ -56,31 +56,19 @@ function poolName(target: Target, endpoint: TargetEndpoint): string {
   return `${target.identity.uid} ${endpoint.uid} ${endpoint.address}`;
 }
 
-/** Deadlines of requests are given with each of them. */
-function openPool(target: Target, endpoint: TargetEndpoint, options: PoolsOptions): Pool {
+function openPool(target: Target, endpoint: TargetEndpoint, options: PoolsOptions): AgentPool {
   const { keys, limits, random, log } = options;
-  return new Pool('http://agent', {
+  return openAgentPool({
     connections: limits.connectionsPerAgent,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 30_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: (_, callback) => {
-      const proof = {
+    keys: () => keys.agent(target.identity),
+    connect: () =>
+      connectProven({
         address: endpoint.address,
         keys: keys.agent(target.identity),
         instance: endpoint.uid,
         timeoutMs: limits.connectTimeoutMs,
         random,
-      };
-      connectProven(proof).then(
-        (socket) => callback(null, socket),
-        (error) => {
-          log.warn('cannot reach an agent', { agent: target.name, error: messageOf(error) });
-          callback(error, null);
-        },
-      );
-    },
+      }),
+    onFailure: (error) => log.warn('cannot reach an agent', { agent: target.name, error: messageOf(error) }),
   });
 }

@@ -5,12 +5,14 @@ import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
 import type { CallBinding } from '#wire/binding.ts';
 import type { McpContext } from '#wire/claims.ts';
+import type { WireKey } from '#wire/keys.ts';
 import { mintInvocation } from '#wire/token.ts';
 import type { Caller } from '../caller.ts';
 import { RouterError } from '../errors.ts';
 import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
+import type { AgentPool } from './agent-pool.ts';
 import type { Pools } from './pools.ts';
 import { findReady, type Ready } from './ready.ts';
 
@@ -121,9 +123,25 @@ class Attempt implements Flow {
 
   #dispatch(ready: Ready): void {
     if (this.#over) return;
+    const pool = this.#options.pools.of(ready.target, ready.endpoint);
+    const key = pool.signingKey();
+    if (key !== undefined) {
+      this.#sendBy(pool, key, ready);
+      return;
+    }
+    pool
+      .prove()
+      .then(
+        () => this.#dispatch(ready),
+        (error) => this.#lost(ready, error),
+      )
+      .catch((error) => this.#fail(error));
+  }
+
+  #sendBy(pool: AgentPool, key: WireKey, ready: Ready): void {
     const { method, path, body = null } = this.#call;
     const silence = this.#call.silenceMs ?? this.#options.limits.callTimeoutMs;
-    const headers = { ...this.#call.headers, authorization: `Bearer ${this.#mint(ready)}` };
+    const headers = { ...this.#call.headers, authorization: `Bearer ${this.#mint(key, ready)}` };
     const request = {
       method: method as Dispatcher.HttpMethod,
       path,
@@ -132,7 +150,7 @@ class Attempt implements Flow {
       headersTimeout: silence,
       bodyTimeout: silence,
     };
-    this.#options.pools.of(ready.target, ready.endpoint).dispatch(request, {
+    pool.dispatcher.dispatch(request, {
       onRequestStart: (controller) => {
         this.#controller = controller;
         this.#sent = true;
@@ -147,12 +165,10 @@ class Attempt implements Flow {
     });
   }
 
-  #mint({ target, endpoint }: Ready): string {
+  #mint(key: WireKey, { target, endpoint }: Ready): string {
     const { keys, clock, random } = this.#options;
     const { caller, binding, mcp } = this.#call;
-    const [key] = keys.agent(target.identity);
     const [delegation] = keys.delegation;
-    if (key === undefined) throw new RouterError('NoKeys', 'The router has not received its keys yet.');
     return mintInvocation(key, {
       agent: target.identity,
       instance: endpoint.uid,
@@ -182,10 +198,12 @@ class Attempt implements Flow {
       return;
     }
     this.#retried = true;
-    this.#locate(ready.endpoint).then(
-      (next) => this.#dispatch(next),
-      () => this.#fail(this.#translate(ready, error)),
-    );
+    this.#locate(ready.endpoint)
+      .then(
+        (next) => this.#dispatch(next),
+        () => this.#fail(this.#translate(ready, error)),
+      )
+      .catch((thrown) => this.#fail(thrown));
   }
 
   #translate({ target }: Ready, error: unknown): RouterError {

@@ -61,7 +61,7 @@ export async function startAgentServer(scope: Scope, options: AgentServerOptions
   await until('the agent-server answers', async () => {
     const proof = { address: `unix:${socket}`, keys: [key], instance, random: systemRandom };
     const connection = await connectProven(proof);
-    connection.destroy();
+    connection.socket.destroy();
     return true;
   });
   const token = {

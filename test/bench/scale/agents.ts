@@ -41,7 +41,7 @@ function serve(
   const guard = createGuard(createVerifier({ keys: [key], audience: principal, instance, clock, replay }));
   const changes = createChanges({ clock, guard, instance, state: () => state, maxStreams: 8 });
   const exact = new Map([
-    [proofPath, proofHandler(key, instance)],
+    [proofPath, proofHandler(() => [key], instance)],
     ['/changes', changes.handler],
   ]);
   createServer(createApp({ exact, prefixes: [] }, silentLog)).listen(socket, listening);

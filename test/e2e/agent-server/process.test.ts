@@ -61,7 +61,7 @@ test('a forward passes bytes both ways, half-closed too', { timeout }, async (t)
   const path = join(await temporaryFolder(t), 'target.sock');
   await target(t, path);
   const listen = await freePort();
-  t.after(await openForwards([{ listen, target: `unix:${path}` }], silentLog));
+  t.after((await openForwards([{ listen, target: `unix:${path}` }], silentLog)).close);
   assert.equal(await exchange(listen, 'hello'), 'hellobye');
 });
 
@@ -71,9 +71,8 @@ test('a proxy forward puts its credential into the first head, in place of any t
   const path = join(await temporaryFolder(t), 'proxy.sock');
   const heads = await target(t, path);
   const listen = await freePort();
-  t.after(
-    await openForwards([{ listen, target: `unix:${path}`, proxyAuthorization: 'Basic QQ==' }], silentLog),
-  );
+  const forward = { listen, target: `unix:${path}`, proxyAuthorization: 'Basic QQ==' };
+  t.after((await openForwards([forward], silentLog)).close);
   await exchange(
     listen,
     'CONNECT a:443 HTTP/1.1\r\nProxy-',
@@ -90,7 +89,7 @@ test('a forward without a target behind it closes the connection; a taken port i
   timeout,
 }, async (t) => {
   const listen = await freePort();
-  t.after(await openForwards([{ listen, target: 'unix:/nope' }], silentLog));
+  t.after((await openForwards([{ listen, target: 'unix:/nope' }], silentLog)).close);
   assert.equal(await exchange(listen, 'x').catch(() => ''), '');
   await assert.rejects(
     openForwards([{ listen, target: 'unix:/nope' }], silentLog),

@@ -1,0 +1,71 @@
+import type { Server } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+import type { Settings } from './config/settings.ts';
+import type { Changes } from './http/changes.ts';
+import type { McpServices } from './mcp/services.ts';
+import type { TaskQueue } from './queue/queue.ts';
+import type { Source } from './source.ts';
+
+export interface ShutDownOptions {
+  readonly server: Server;
+  readonly requests: RequestCount;
+  readonly source: Source;
+  readonly services: McpServices;
+  readonly changes: Changes;
+  readonly queue: TaskQueue;
+  readonly stopAnnouncing: () => void;
+  readonly settings: Settings;
+  readonly clock: Clock;
+}
+
+/** Serves on for a moment, then takes nothing more, lets run what runs and waits, and ends. */
+export async function shutDown(running: ShutDownOptions): Promise<void> {
+  const { server, source, services, changes, queue, settings, clock } = running;
+  if (settings.drainDelayMs > 0) await clock.sleep(settings.drainDelayMs);
+  running.stopAnnouncing();
+  services.subscriptions.close();
+  services.sessions.closeStreams();
+  changes.close();
+  await drain(running);
+  services.sessions.close();
+  await queue.close();
+  await source.close();
+  server.closeAllConnections();
+}
+
+/** Milliseconds between two looks at what still runs. */
+const lookMs = 20;
+
+/**
+ * Takes no more connections and lets what runs or waits finish, for so many milliseconds. Requests are counted and
+ * not connections: one that a client opened in advance never becomes idle for Node.
+ */
+async function drain({ server, requests, queue, settings, clock }: ShutDownOptions): Promise<void> {
+  const end = clock.monotonic() + settings.drainMs;
+  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
+  server.close();
+  while (clock.monotonic() < end && (requests.count > 0 || (await isBusy(queue)))) await clock.sleep(lookMs);
+}
+
+async function isBusy(queue: TaskQueue): Promise<boolean> {
+  for (const status of ['running', 'pending'] as const) {
+    if ((await queue.list({ status, limit: 1 })).length > 0) return true;
+  }
+  return false;
+}
+
+export interface RequestCount {
+  count: number;
+}
+
+/** Counts the requests that are being answered. */
+export function countRequests(server: Server): RequestCount {
+  const running = { count: 0 };
+  server.prependListener('request', (_request, response) => {
+    running.count += 1;
+    response.once('close', () => {
+      running.count -= 1;
+    });
+  });
+  return running;
+}

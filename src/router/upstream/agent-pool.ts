@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net';
+import { type Dispatcher, Pool } from 'undici';
+import type { ProvenConnection } from '#wire/connect.ts';
+import type { WireKey } from '#wire/keys.ts';
+
+/** Kept-alive, proven connections to one instance of an agent. */
+export interface AgentPool {
+  readonly dispatcher: Dispatcher;
+  /**
+   * The key to sign with for this instance: the one that it last proved to hold, while that is valid, because a
+   * newer one may not have reached it yet. Undefined until it has proved one: await `prove()` first.
+   */
+  signingKey(): WireKey | undefined;
+  /** Opens a connection, which the next request takes, to learn which key the instance holds. Rejects as connecting does. */
+  prove(): Promise<void>;
+  /** Takes no more requests and ends with the last of those that run. */
+  retire(): Promise<void>;
+  /** Cuts everything. */
+  close(): Promise<void>;
+}
+
+export interface AgentPoolOptions {
+  readonly connections: number;
+  readonly connect: () => Promise<ProvenConnection>;
+  /** The agent's keys that are valid now, the current one first. */
+  readonly keys: () => readonly WireKey[];
+  /** Told why a connection could not be made. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Deadlines of requests are given with each of them. */
+export function openAgentPool(options: AgentPoolOptions): AgentPool {
+  const { keys } = options;
+  let proven: string | undefined;
+  let proving: Promise<void> | undefined;
+  const spare = createSpare();
+
+  async function connect(): Promise<Socket> {
+    try {
+      const { socket, key } = await options.connect();
+      proven = key.kid;
+      return socket;
+    } catch (error) {
+      options.onFailure(error);
+      throw error;
+    }
+  }
+  const pool = new Pool('http://agent', {
+    connections: options.connections,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: 30_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect(_, callback) {
+      const waiting = spare.take();
+      const opened = waiting === undefined ? connect() : Promise.resolve(waiting);
+      opened.then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      );
+    },
+  });
+  return {
+    dispatcher: pool,
+    signingKey() {
+      if (proven === undefined) return undefined;
+      const valid = keys();
+      return valid.find((key) => key.kid === proven) ?? valid[0];
+    },
+    prove() {
+      proving ??= connect()
+        .then(spare.keep)
+        .finally(() => {
+          proving = undefined;
+        });
+      return proving;
+    },
+    async retire() {
+      spare.drop();
+      await pool.close();
+    },
+    async close() {
+      spare.drop();
+      await pool.destroy();
+    },
+  };
+}
+
+/** One connection that waits for its first request. */
+function createSpare() {
+  let held: Socket | undefined;
+  const onError = () => undefined;
+  function take(): Socket | undefined {
+    const socket = held;
+    held = undefined;
+    if (socket === undefined || socket.destroyed || socket.readableEnded) return undefined;
+    socket.off('error', onError);
+    return socket;
+  }
+  return {
+    take,
+    keep(socket: Socket): void {
+      held?.destroy();
+      held = socket.on('error', onError);
+    },
+    drop: () => held?.destroy(),
+  };
+}
