@@ -10,6 +10,14 @@ export const driverErrors = {
   CodeUnreadable: 'Make the folder readable to others: chmod -R o+rX FOLDER.',
   /** A file name of spec.code.inline is not a plain relative path. */
   InlineName: 'Use relative file names without "..", for example lib/tool.mjs.',
+  /** A source of code that pods cannot have, or not on this cluster. */
+  CodeSource:
+    'Use spec.code.git (https), configMap, pvc or inline, or a runtime.image that carries the code.',
+  /** The inline files do not fit into a ConfigMap. */
+  CodeTooLarge: 'Put the code into spec.code.git, an image or a claim.',
+  /** spec.podTemplate or spec.runtime.resources asks for what a pod of an agent cannot have. */
+  PodTemplate:
+    'Mend the field that the message names; `kubectl explain agent.spec.podTemplate` lists what there is.',
   /** A program that the driver itself needs is missing. */
   DriverUnavailable: 'Install the missing program; `ploinky doctor` names it.',
 } as const;
@@ -21,6 +29,9 @@ export const reasonOfCode: Readonly<Record<string, string>> = {
   CodeFolder: 'CodeUnavailable',
   CodeUnreadable: 'CodeUnavailable',
   InlineName: 'CodeUnavailable',
+  CodeSource: 'CodeUnavailable',
+  CodeTooLarge: 'CodeUnavailable',
+  PodTemplate: 'Invalid',
   DriverUnavailable: 'DriverUnavailable',
 };
 

@@ -35,6 +35,8 @@ export interface Workload {
   readonly egress: readonly EgressRule[];
   /** Its credential at the egress proxy; a secret. */
   readonly egressToken: string;
+  /** Credential for what fetches the code of a git source before the agent starts: the install step's, also without one. */
+  readonly fetchToken?: string;
 }
 
 export interface WorkloadId {

@@ -1,42 +1,11 @@
 import { BlockList, isIP } from 'node:net';
+import { forbiddenRanges, privateRanges } from '#api/address-ranges.ts';
 import type { EgressRule } from '#api/egress.ts';
 
 /** Why an address is not one that a host rule may lead to; `public` when it is. */
 export type AddressKind = 'public' | 'private' | 'forbidden';
 
-/** Never reached, whatever a rule says: this machine, its link, everybody at once. */
-const forbidden = listOf([
-  '0.0.0.0/8',
-  '127.0.0.0/8',
-  // Link-local, where clouds keep their metadata services.
-  '169.254.0.0/16',
-  '192.0.0.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/128',
-  '::1/128',
-  'fe80::/10',
-  'ff00::/8',
-  '100::/64',
-  // Metadata services outside link-local ranges.
-  '100.100.100.200/32',
-  '168.63.129.16/32',
-  'fd00:ec2::254/128',
-]);
-
-/** Somebody's own network: reached only by a rule that lists such a range by its numbers. */
-const privateRanges = [
-  '10.0.0.0/8',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  // Carrier-grade NAT, RFC 6598.
-  '100.64.0.0/10',
-  // Benchmarking, RFC 2544.
-  '198.18.0.0/15',
-  // Unique local, RFC 4193; site-local, deprecated by RFC 3879.
-  'fc00::/7',
-  'fec0::/10',
-];
+const forbidden = listOf(forbiddenRanges);
 const privateList = listOf(privateRanges);
 
 /** Classifies an address; one that carries an IPv4 address inside is judged by both. */
