@@ -1,16 +1,18 @@
 import { commands } from './commands.ts';
 import { addFakeNodes, setFakeNodeReady } from './fake-nodes.ts';
+import { startKwok, stopKwok } from './kwok.ts';
 import type { Missing } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
-import { hasProgram, tryRun } from './run.ts';
+import { hasProgram, run, tryRun } from './run.ts';
 
 /** The cluster that KUBECONFIG points to. Whoever names it gets it changed by tests, so it must be asked for. */
 export const existingProvider: Provider = {
   name: 'existing',
   unavailable,
   start,
+  // Never ours to take down: it is up whatever happens.
   isUp: async () => true,
-  down: async () => undefined,
+  down: stopKwok,
 };
 
 async function unavailable(): Promise<Missing | undefined> {
@@ -30,17 +32,23 @@ async function start(name: string): Promise<Cluster> {
     enter: [],
     env,
     ...calls,
-    loadImages: async () => {
-      const command = process.env['CLUSTER_LOAD'];
-      throw new Error(
-        command ?? 'how an existing cluster gets images only you know: push them and leave loading out',
-      );
+    loadImages: (archives) => loadImages(archives),
+    addFakeNodes: async (count, options) => {
+      await startKwok(name, kubeconfig);
+      return await addFakeNodes(calls, count, options);
     },
-    addFakeNodes: (count, options) => addFakeNodes(calls, count, options),
     setFakeNodeReady: (node, ready) => setFakeNodeReady(calls, node, ready),
     addVolumes: () => defaultClass(calls),
-    close: async () => undefined,
+    close: () => stopKwok(name),
   };
+}
+
+/** Only whoever has the cluster knows how its nodes get images: CLUSTER_LOAD is the command that an archive follows. */
+async function loadImages(archives: readonly string[]): Promise<void> {
+  const command = process.env['CLUSTER_LOAD'];
+  if (!command)
+    throw new Error('set CLUSTER_LOAD to the command that loads an image archive into the cluster');
+  for (const archive of archives) await run(['sh', '-c', `${command} "$0"`, archive]);
 }
 
 /** The class that claims without one get. Rejects when the cluster has none. */

@@ -4,7 +4,7 @@ import { commands } from './commands.ts';
 import { defaultClass } from './existing.ts';
 import { addFakeNodes, setFakeNodeReady } from './fake-nodes.ts';
 import { clusterFolder } from './folders.ts';
-import { placeOf } from './local/place.ts';
+import { startKwok, stopKwok } from './kwok.ts';
 import type { Missing } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
 import { hasProgram, run, tryRun } from './run.ts';
@@ -53,8 +53,9 @@ async function start(name: string, progress: (line: string) => void): Promise<Cl
 }
 
 async function down(name: string): Promise<void> {
+  await stopKwok(name);
   await kind('delete', 'cluster', '--name', name);
-  await rm(placeOf(name).folder, { recursive: true, force: true });
+  await rm(clusterFolder(name), { recursive: true, force: true });
 }
 
 function clusterOf(name: string, kubeconfig: string): Cluster {
@@ -69,7 +70,10 @@ function clusterOf(name: string, kubeconfig: string): Cluster {
     loadImages: async (archives) => {
       for (const archive of archives) await kind('load', 'image-archive', archive, '--name', name);
     },
-    addFakeNodes: (count, options) => addFakeNodes(calls, count, options),
+    addFakeNodes: async (count, options) => {
+      await startKwok(name, kubeconfig);
+      return await addFakeNodes(calls, count, options);
+    },
     setFakeNodeReady: (node, ready) => setFakeNodeReady(calls, node, ready),
     addVolumes: () => defaultClass(calls),
     close: () => down(name),

@@ -55,7 +55,12 @@ async function start(name: string, progress: (line: string) => void): Promise<Cl
     // What a crash left, or a machine that was restarted.
     await takeDown(place);
     const started = performance.now();
-    await bringUp(place, programs, progress);
+    try {
+      await bringUp(place, programs, progress);
+    } catch (error) {
+      await takeDown(place);
+      throw error;
+    }
     progress(`up in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   });
   return clusterAt(place);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { buildPart, type Missing, partFolder } from '../parts.ts';
+import { buildPart, type Missing } from '../parts.ts';
 
 /**
  * The binary with etcd, every Kubernetes server and kubectl. Built once (some six minutes on two cores) and kept.
@@ -8,9 +8,4 @@ import { buildPart, type Missing, partFolder } from '../parts.ts';
 export async function kubeBinary(progress: (line: string) => void): Promise<string | Missing> {
   const folder = await buildPart('kube', progress);
   return typeof folder === 'string' ? join(folder, 'kubelab') : folder;
-}
-
-/** Where the binary of the present module files is kept. */
-export async function cachePath(): Promise<string> {
-  return join(await partFolder('kube'), 'kubelab');
 }

@@ -97,7 +97,8 @@ state = "${place.file('containerd', 'state')}"
 [ttrpc]
   address = "${place.file('containerd.ttrpc')}"
 [plugins.'io.containerd.shim.v1.manager']
-  socket_dir = "${place.file('s')}"
+  # Of 42 bytes at most, so not in the cluster's folder by its name; what is below /var lies there all the same.
+  socket_dir = "/var/lib/shims"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
   sandbox = "${pauseImage}"
 [plugins.'io.containerd.cri.v1.runtime']

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Component } from './components.ts';
 import { enterNetwork, type Place } from './place.ts';
@@ -47,8 +47,18 @@ export async function startAgain(place: Place, name: Component): Promise<void> {
   if (!isAlive(known)) await startComponent(place, name, known.argv);
 }
 
-/** Ends a component, with SIGKILL after `graceMilliseconds`. Does nothing when it does not run. */
-export async function stopComponent(place: Place, name: string, graceMilliseconds = 10_000): Promise<void> {
+/** Starts a program outside the cluster's namespaces, for a cluster that has none on this machine. */
+export async function startOutside(place: Place, name: Component, argv: readonly string[]): Promise<void> {
+  for (const folder of ['log', 'run']) await mkdir(place.file(folder), { recursive: true });
+  if ((await pidOf(place, name)) !== undefined) return;
+  await record(place, name, launch(argv, place.file('log', `${name}.log`)), argv);
+}
+
+/**
+ * Ends a component, with SIGKILL after `graceMilliseconds`: API server and etcd wait for their clients' watches.
+ * Does nothing when it does not run.
+ */
+export async function stopComponent(place: Place, name: string, graceMilliseconds = 2000): Promise<void> {
   const known = await recorded(place, name);
   if (known === undefined || !isAlive(known)) return;
   signal(known.pid, 'SIGTERM');
@@ -141,8 +151,4 @@ function signal(pid: number, what: NodeJS.Signals): void {
   } catch {
     // It ended by itself.
   }
-}
-
-export async function forget(place: Place): Promise<void> {
-  await rm(place.folder, { recursive: true, force: true });
 }
