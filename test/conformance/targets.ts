@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { checkout, createWorkspace } from '#test/fixtures/workspace/workspace.ts';
+import { parse } from 'yaml';
+import { createPlace } from '#test/fixtures/place/place.ts';
+import { checkout } from '#test/fixtures/workspace/workspace.ts';
 import type { Way } from './baseline.ts';
 
 // The server that is measured, by itself (the control: what it fails there is the fixture's fault) and as an
@@ -33,6 +35,7 @@ async function bundleFixture(outfile: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node24',
+    minify: true,
     logLevel: 'warning',
   });
 }
@@ -56,23 +59,24 @@ async function startDirect(): Promise<Target> {
   };
 }
 
-/** Puts the agent `conformance` into a workspace's folder. Returns the path of its manifest. */
-export async function addConformanceAgent(root: string): Promise<string> {
-  const folder = join(root, 'conformance');
-  const manifest = join(folder, 'agent.yaml');
-  await mkdir(join(folder, 'code'), { recursive: true });
-  await bundleFixture(join(folder, 'code/server.mjs'));
-  await cp(join(fixture, 'agent.yaml'), manifest);
-  return manifest;
+/** Writes a file with the agent `conformance` and its code into a folder. Returns the file's path. */
+export async function addConformanceAgent(folder: string): Promise<string> {
+  const code = join(folder, 'server.mjs');
+  await bundleFixture(code);
+  const agent = parse(await readFile(join(fixture, 'agent.yaml'), 'utf8')) as { spec: object };
+  const inline = { 'server.mjs': await readFile(code, 'utf8') };
+  const file = join(folder, 'conformance.json');
+  await writeFile(file, JSON.stringify({ ...agent, spec: { ...agent.spec, code: { inline } } }));
+  return file;
 }
 
 async function startBehindRouter(path: string): Promise<Target> {
-  const workspace = await createWorkspace({ examples: [] });
+  const place = await createPlace({ examples: [] });
   try {
-    const url = await workspace.up('--apply', await addConformanceAgent(workspace.paths.root));
-    return { url: `${url}${path}`, stop: () => workspace.remove() };
+    const url = await place.up(await addConformanceAgent(place.folder));
+    return { url: `${url}${path}`, stop: () => place.remove() };
   } catch (error) {
-    await workspace.remove();
+    await place.remove();
     throw error;
   }
 }

@@ -15,8 +15,21 @@ import {
 } from '#test/fixtures/workspace/workspace.ts';
 
 const verbs = [
-  ...['init', 'up', 'down', 'status', 'apply', 'get', 'describe', 'delete', 'restart', 'logs'],
-  ...['tools', 'call', 'doctor', 'version', 'completion'],
+  ...[
+    'init',
+    'up',
+    'down',
+    'status',
+    'apply',
+    'get',
+    'describe',
+    'events',
+    'delete',
+    'restart',
+    'scale',
+    'logs',
+  ],
+  ...['tools', 'call', 'doctor', 'install', 'upgrade', 'uninstall', 'version', 'completion'],
 ];
 const nothing = { processes: [], mounts: [], sockets: [], cgroups: [] };
 
@@ -42,7 +55,12 @@ describe('The command line without a workspace', { timeout: 120_000 }, () => {
     ['an unknown flag', ['get', 'agents', '--nope'], 2, /unknown option '--nope'/],
     ['an unknown kind', ['get', 'pods'], 2, /there is no kind "pods"/],
     ['a port that is none', ['up', '--port', '70000'], 2, /from 1 to 65535/],
-    ['a form of output that the verb has not', ['status', '-o', 'yaml'], 2, /Use one of table, json\./],
+    [
+      'a form of output that the verb has not',
+      ['status', '-o', 'xml'],
+      2,
+      /Use one of table, wide, yaml, json, name\./,
+    ],
     ['a workspace that is not up', ['tools'], 3, /is not up\n {2}Start it with `ploinky up`/],
     ['a file that does not exist', ['apply', '-f', 'none.yaml'], 4, /none\.yaml does not exist/],
   ];

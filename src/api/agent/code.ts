@@ -48,7 +48,7 @@ export const codeSchema = withRules(
     image: imageSchema.describe('An image used as a volume.').optional(),
     configMap: configMapSchema.describe('A ConfigMap.').optional(),
     pvc: pvcSchema.describe('A claim that holds the code.').optional(),
-    inline: mapOf(relativePathKey, z.string().max(262_144), 64)
+    inline: mapOf(relativePathKey, z.string().max(524_288), 64)
       .describe(
         'Files by relative path, with their content. For small agents: the whole object stays below 1 MiB.',
       )

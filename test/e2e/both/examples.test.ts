@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { findFamily, findTraces, survivors } from '#test/fixtures/workspace/traces.ts';
-import { createWorkspace, runProgram, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
-import { peers } from './clients.ts';
+import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
+import { peers } from '../clients.ts';
 
-// All example agents in one workspace, called by three independent clients; every step through bin/ploinky.
+// All example agents in one place, called by three independent clients; every step through the command line.
 const examples = ['everything', 'files', 'hello', 'memory', 'own-server'];
 
 /** One call to each agent: the tool, its arguments, what the answer must contain. */
@@ -16,17 +15,17 @@ const calls: readonly [string, string, Record<string, string | number>, string][
   ['own-server', 'add', { a: 19, b: 23 }, '42'],
 ];
 
-describe('The example agents', { timeout: 600_000 }, () => {
-  let workspace: TestWorkspace;
+describe('The example agents', { skip: missingPlace, timeout: 600_000 }, () => {
+  let place: Place;
   let url = '';
   before(async () => {
-    workspace = await createWorkspace({ examples });
-    url = await workspace.up();
+    place = await createPlace({ examples });
+    url = await place.up();
   });
-  after(() => workspace.remove());
+  after(() => place?.remove());
 
   it('are all Ready', async () => {
-    const { agents } = JSON.parse(await workspace.must('status', '-o', 'json')) as {
+    const { agents } = JSON.parse(await place.must('status', '-o', 'json')) as {
       agents: { name: string; stage: string; toolCount: number }[];
     };
     assert.deepEqual(agents.map(({ name }) => name).sort(), examples);
@@ -84,48 +83,29 @@ describe('The example agents', { timeout: 600_000 }, () => {
   });
 
   it('are called by `ploinky call`, whose exit code tells a tool that failed and one that is not there', async () => {
-    assert.equal((await workspace.must('call', 'greet', '-p', 'name=Ana')).trim(), 'Hello, Ana!');
-    const failed = await workspace.ploinky('call', 'read_text_file', '-a', 'files', '-p', 'path=/etc/passwd');
+    assert.equal((await place.must('call', 'greet', '-p', 'name=Ana')).trim(), 'Hello, Ana!');
+    const failed = await place.ploinky('call', 'read_text_file', '-a', 'files', '-p', 'path=/etc/passwd');
     assert.equal(failed.code, 7, failed.stdout + failed.stderr);
-    const missing = await workspace.ploinky('call', 'nope');
+    const missing = await place.ploinky('call', 'nope');
     assert.equal(missing.code, 4);
     assert.match(missing.stderr, /Tool 'nope' not found on any active agent\./);
   });
 
-  it('are refused a second `up`, with pid and URL of the first', async () => {
-    const second = await workspace.ploinky('up', '--detach');
-    assert.equal(second.code, 1);
-    assert.match(second.stderr, new RegExp(`up already: pid \\d+, ${url}`));
-  });
-
   it('are shown by the real kubectl', async (t) => {
-    if ((await runProgram('sh', ['-c', 'command -v kubectl'])).code !== 0)
-      return t.skip('kubectl is not installed');
-    const kubectl = ['--kubeconfig', workspace.paths.kubeconfig, 'get', 'agents'];
-    const { code, stdout, stderr } = await runProgram('kubectl', kubectl);
+    if (place.kubectl === undefined) return t.skip('kubectl is not installed');
+    const { code, stdout, stderr } = await place.kubectl('get', 'agents');
     assert.equal(code, 0, stderr);
     for (const name of examples) assert.match(stdout, new RegExp(`^${name} +True`, 'm'));
   });
 
   it('write to a log that `ploinky logs` shows', async () => {
-    assert.match(await workspace.must('logs', 'own-server'), /own-server listens on 7001/);
-    assert.equal((await workspace.ploinky('logs', 'nobody')).code, 4);
+    assert.match(await place.must('logs', 'own-server'), /own-server listens on 7001/);
+    assert.equal((await place.ploinky('logs', 'nobody')).code, 4);
   });
 
-  it('are deleted with their sandboxes, and their workspace stays', async () => {
-    await workspace.must('delete', 'agent', 'memory');
-    const left = findTraces(workspace.paths).processes.filter((line) => line.includes('server-memory'));
-    assert.deepEqual(left, []);
-    assert.match(await workspace.must('get', 'agents', '-o', 'name'), /^(?!.*memory).*hello/s);
-  });
-
-  it('leave nothing after `down`: no process, mount, socket or control group', async () => {
-    const family = findFamily(workspace.paths);
-    const before = findTraces(workspace.paths);
-    assert.ok(family.length > 15 && before.sockets.length > 10, JSON.stringify({ family, before }));
-    await workspace.must('down');
-    assert.deepEqual(survivors(family), []);
-    assert.deepEqual(findTraces(workspace.paths), { processes: [], mounts: [], sockets: [], cgroups: [] });
-    assert.equal((await workspace.ploinky('status')).code, 3);
+  it('are deleted, and the others stay', async () => {
+    await place.must('delete', 'agent', 'memory');
+    const left = await place.must('get', 'agents', '-o', 'name');
+    assert.ok(!left.includes('memory') && left.includes('hello'), left);
   });
 });

@@ -5,6 +5,7 @@ import { renderMissing, renderTable } from '#test/conformance/report.ts';
 import { scoreOf } from '#test/conformance/score.ts';
 import { missingSuite, requirementSets, runSuite } from '#test/conformance/suite.ts';
 import { startTarget, type Target } from '#test/conformance/targets.ts';
+import { missingPlace } from '#test/fixtures/place/place.ts';
 
 // The official conformance suite against one server, by itself and as an agent behind the router. The first is
 // the control: what the server can do alone and not behind the router is what the gateway loses. What is known
@@ -17,7 +18,10 @@ const ways: readonly (readonly [Way, string])[] = [
 ];
 
 for (const [way, name] of ways) {
-  describe(`The conformance suite against ${name}`, { skip: missingSuite, timeout: 600_000 }, () => {
+  describe(`The conformance suite against ${name}`, {
+    skip: missingPlace || missingSuite,
+    timeout: 600_000,
+  }, () => {
     let target: Target | undefined;
     before(async () => {
       target = await startTarget[way]();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { addConformanceAgent } from '#test/conformance/targets.ts';
 import { redPixel } from '#test/fixtures/conformance-server/samples.ts';
-import { createWorkspace, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
-import { type Peer, type PeerSession, peers } from './conformance-clients.ts';
+import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
+import { type Peer, type PeerSession, peers } from '../conformance-clients.ts';
 
 // What three clients by others see of an agent with an MCP server of its own and of one with command tools, in
 // each era that they speak: whole results, by themselves and among all agents.
@@ -16,14 +16,14 @@ const lists = {
   prompts: ['test_simple_prompt', 'test_prompt_with_arguments'],
 } as const;
 
-describe('Clients by others', { timeout: 600_000 }, () => {
-  let workspace: TestWorkspace;
+describe('Clients by others', { skip: missingPlace, timeout: 600_000 }, () => {
+  let place: Place;
   let url = '';
   before(async () => {
-    workspace = await createWorkspace({ examples: ['hello'] });
-    url = await workspace.up('--apply', await addConformanceAgent(workspace.paths.root));
+    place = await createPlace({ examples: ['hello'] });
+    url = await place.up(await addConformanceAgent(place.folder));
   });
-  after(() => workspace.remove());
+  after(() => place?.remove());
 
   for (const peer of peers) {
     for (const endpoint of endpoints) {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { refusedPath, type WrongObject, wrongObjects } from '#api/testing/wrong-objects.ts';
-import { createWorkspace, runProgram, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
+import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
 
 /** One wrong object for each group of fields: the member of spec in which the mistake lies. */
 const groups = new Map<string, WrongObject>();
@@ -12,16 +12,19 @@ for (const wrong of wrongObjects.filter(({ onlyParsing }) => !onlyParsing)) {
   if (!groups.has(group)) groups.set(group, wrong);
 }
 
-describe('A wrong spec is refused with the name of its field', { timeout: 900_000 }, () => {
-  let workspace: TestWorkspace;
+describe('A wrong spec is refused with the name of its field', {
+  skip: missingPlace,
+  timeout: 900_000,
+}, () => {
+  let place: Place;
   before(async () => {
-    workspace = await createWorkspace({ examples: [] });
-    await workspace.up();
+    place = await createPlace({ examples: [] });
+    await place.up();
   });
-  after(() => workspace.remove());
+  after(() => place?.remove());
 
   async function fileWith({ kind, spec }: WrongObject): Promise<string> {
-    const path = join(workspace.paths.root, 'wrong.json');
+    const path = join(place.folder, 'wrong.json');
     const object = { apiVersion: 'ploinky.dev/v1alpha1', kind, metadata: { name: 'wrong' }, spec };
     await writeFile(path, JSON.stringify(object));
     return path;
@@ -29,18 +32,14 @@ describe('A wrong spec is refused with the name of its field', { timeout: 900_00
 
   for (const [group, wrong] of groups) {
     it(`${group}: by ploinky apply`, async () => {
-      const { code, stderr } = await workspace.ploinky('apply', '-f', await fileWith(wrong));
+      const { code, stderr } = await place.ploinky('apply', '-f', await fileWith(wrong));
       assert.equal(code, 5, stderr);
       assert.ok(stderr.includes(refusedPath(wrong)), `${refusedPath(wrong)} is not named in: ${stderr}`);
     });
 
     it(`${group}: by kubectl apply`, async (t) => {
-      const kubectl = await runProgram('sh', ['-c', 'command -v kubectl']);
-      if (kubectl.code !== 0) return t.skip('kubectl is not installed');
-      const { kubeconfig } = workspace.paths;
-      const common = ['--kubeconfig', kubeconfig, '--request-timeout', '10s'];
-      const args = [...common, 'apply', '--server-side', '-f', await fileWith(wrong)];
-      const { code, stderr } = await runProgram('kubectl', args);
+      if (place.kubectl === undefined) return t.skip('kubectl is not installed');
+      const { code, stderr } = await place.kubectl('apply', '--server-side', '-f', await fileWith(wrong));
       assert.notEqual(code, 0);
       assert.ok(stderr.includes(refusedPath(wrong)), `${refusedPath(wrong)} is not named in: ${stderr}`);
     });
@@ -48,7 +47,7 @@ describe('A wrong spec is refused with the name of its field', { timeout: 900_00
 
   it('and nothing of it is stored', async () => {
     for (const kind of ['agents', 'routes', 'tasks']) {
-      assert.equal(await workspace.must('get', kind, '-o', 'name'), '');
+      assert.equal(await place.must('get', kind, '-o', 'name'), '');
     }
   });
 });
