@@ -8,12 +8,18 @@ export const fieldManager = 'ploinky-cli';
 
 export type ApplyOutcome = 'created' | 'configured' | 'unchanged';
 
+export interface Applied {
+  readonly outcome: ApplyOutcome;
+  /** As the API has it now. */
+  readonly object: KubeObject;
+}
+
 /** Applies one object server-side and says what that did. Conflicts with other managers throw ApiError 409. */
 export async function applyManifest(
   client: Client,
   { resource, object, where }: Manifest,
   options: { namespace: string; force: boolean; dryRun: boolean },
-): Promise<ApplyOutcome> {
+): Promise<Applied> {
   const namespace = object.metadata.namespace ?? options.namespace;
   const metadata = resource.namespaced ? { ...object.metadata, namespace } : object.metadata;
   const before = await client.find<KubeObject>(resource, { namespace, name: metadata.name });
@@ -28,8 +34,8 @@ export async function applyManifest(
     .catch((error: unknown) => {
       throw error instanceof ApiError ? at(where, error) : error;
     });
-  if (before === undefined) return 'created';
-  return wishesOf(before) === wishesOf(after) ? 'unchanged' : 'configured';
+  if (before === undefined) return { outcome: 'created', object: after };
+  return { outcome: wishesOf(before) === wishesOf(after) ? 'unchanged' : 'configured', object: after };
 }
 
 /** The API's refusal with the file that it is about. */

@@ -1,7 +1,9 @@
+import type { CoreEvent } from '#api/core-kinds.ts';
 import { kinds, type PrinterColumn } from '#api/kinds.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { isObject } from '#kit/json.ts';
 import { formatAge } from './age.ts';
+import { lastSeenOf } from './event-time.ts';
 import { valueAtPath } from './json-path.ts';
 import { formatTable } from './table.ts';
 import { harmless } from './terminal.ts';
@@ -45,12 +47,17 @@ export function formatObjects(
     ...(resource.kind === 'Event' ? [] : ['NAME']),
     ...columns.map(({ name }) => name.toUpperCase()),
   ];
-  const rows = objects.map((object) => [
+  const shown = resource.kind === 'Event' ? objects.map(withLastSeen) : objects;
+  const rows = shown.map((object) => [
     ...(options.namespaces ? [object.metadata.namespace ?? ''] : []),
     ...(resource.kind === 'Event' ? [] : [object.metadata.name]),
     ...columns.map((column) => formatCell(valueAtPath(object, column.jsonPath), column, options.now)),
   ]);
   return formatTable(heads, rows);
+}
+
+function withLastSeen(object: KubeObject): KubeObject {
+  return { ...object, lastTimestamp: lastSeenOf(object as CoreEvent) } as KubeObject;
 }
 
 function columnsOf({ kind }: Resource): readonly Column[] {

@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Client } from '#kube/client.ts';
+import type { PodPort, PortForward } from '#kube/port-forward.ts';
 import type { Terminal } from './terminal.ts';
 
 /** All that a command can reach. Built by src/main; tests build their own. */
@@ -9,11 +10,39 @@ export interface Cli {
   readonly version: string;
   /** Aborted by Ctrl-C. */
   readonly interrupted: AbortSignal;
+  /** How it was called: as a plugin of kubectl it means the current cluster unless it is told otherwise. */
+  readonly calledAs: 'ploinky' | 'kubectl ploinky';
   /** The workspace in a folder; throws when the folder does not exist. */
   openWorkspace(folder: string): Promise<Workspace>;
+  /** The cluster of a kubeconfig's context; the caller closes it. Asks nothing of it yet. */
+  openCluster(request: ClusterRequest): Promise<Cluster>;
+  /** Runs the `helm` on PATH with this program's output and returns its exit code. */
+  runHelm(args: readonly string[]): Promise<number>;
+  /** The chart that belongs to this version. */
+  findChart(): Promise<string>;
   /** What `doctor` looks at. */
   readonly checks: readonly Check[];
   readStdin(): Promise<string>;
+}
+
+export interface ClusterRequest {
+  /** Path; default as kubectl: $KUBECONFIG, then ~/.kube/config. */
+  readonly kubeconfig?: string | undefined;
+  /** Default: the file's current one. */
+  readonly context?: string | undefined;
+}
+
+/** What the commands need of a cluster. */
+export interface Cluster {
+  readonly context: string;
+  /** URL of its API. */
+  readonly server: string;
+  /** Of the context. */
+  readonly namespace: string;
+  readonly client: Client;
+  /** A listener on the loopback that leads to the first pod that answers; the caller closes it. */
+  forward(pods: () => Promise<readonly PodPort[]>): Promise<PortForward>;
+  close(): Promise<void>;
 }
 
 /** What the commands need of a workspace. */

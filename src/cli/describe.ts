@@ -3,6 +3,7 @@ import type { CoreEvent } from '#api/core-kinds.ts';
 import type { Condition, KubeObject } from '#api/meta.ts';
 import { isObject } from '#kit/json.ts';
 import { formatAge } from './age.ts';
+import { lastSeenOf } from './event-time.ts';
 import { formatTable } from './table.ts';
 import { harmless, type Terminal } from './terminal.ts';
 
@@ -75,7 +76,7 @@ function eventSection(terminal: Terminal, events: readonly CoreEvent[], now: num
   const rows = events.map((event) => [
     `  ${event.type ?? ''}`,
     event.reason ?? '',
-    `${formatAge(event.lastTimestamp ?? event.eventTime ?? undefined, now)}${count(event.count)}`,
+    `${formatAge(lastSeenOf(event), now)}${count(event.count)}`,
     (event.message ?? '').replaceAll('\n', ' ⏎ '),
   ]);
   const table = formatTable(['  TYPE', 'REASON', 'AGE', 'MESSAGE'], rows);

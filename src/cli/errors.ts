@@ -30,6 +30,7 @@ export function exitCodeOf(error: unknown): ExitCode {
 function exitCodeOfStatus(status: number): ExitCode {
   if (status === 404) return exitCodes.notFound;
   if (status === 504) return exitCodes.timedOut;
+  if (status === 429) return exitCodes.failed;
   return status >= 400 && status < 500 ? exitCodes.refused : exitCodes.failed;
 }
 

@@ -5,7 +5,7 @@ export const exitCodes = {
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The workspace is not up. */
+  /** The workspace is not up, the cluster does not answer, or Ploinky is not in it. */
   notRunning: 3,
   /** No such object, tool or agent. */
   notFound: 4,
@@ -22,6 +22,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export const exitCodeHelp = `Exit codes:
   0 done                      4 no such object, tool or agent
-  1 failed                    5 refused by the API (wrong field, conflict)
+  1 failed                    5 refused by the API (wrong field, conflict, no right)
   2 wrong command line        6 not in time
-  3 workspace not up          7 the tool answered with an error`;
+  3 workspace not up, or      7 the tool answered with an error
+    cluster or router away`;

@@ -1,11 +1,14 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { codeOf, messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { metaKeys, statelessRevisions } from '#mcp/eras.ts';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import type { Router } from './router.ts';
 import { describeIssues } from './tool-arguments.ts';
 
 export interface McpCall {
@@ -16,13 +19,13 @@ export interface McpCall {
 }
 
 export interface McpClient {
+  readonly router: Router;
   /** The result's members. Throws CliError with the server's message when the answer is an error. */
   call(call: McpCall): Promise<Record<string, unknown>>;
 }
 
 export interface McpClientOptions {
-  /** Of the router, without path. */
-  readonly url: string;
+  readonly router: Router;
   readonly version: string;
   readonly signal: AbortSignal;
   /** Progress that the server tells while it works. */
@@ -37,6 +40,7 @@ const revision = statelessRevisions[0] ?? '';
 export function createMcpClient(options: McpClientOptions): McpClient {
   let id = 0;
   return {
+    router: options.router,
     async call({ method, params = {}, path = '/mcp' }) {
       const meta = {
         [metaKeys.protocolVersion]: revision,
@@ -45,14 +49,26 @@ export function createMcpClient(options: McpClientOptions): McpClient {
         progressToken: ++id,
       };
       const message = { jsonrpc: '2.0' as const, id, method, params: { ...params, _meta: meta } };
-      const response = await post(`${options.url}${path}`, message, options);
-      return resultOf(await readAnswer(response, id, options));
+      const answer = post(path, message, options).then((response) => readAnswer(response, id, options));
+      return resultOf(
+        await answer.catch((error: unknown) => {
+          throw lost(error, options);
+        }),
+      );
     },
   };
 }
 
+/** A connection that failed, with where it went. What was aborted stays as it is. */
+function lost(error: unknown, { router, signal }: McpClientOptions): unknown {
+  if (error instanceof CliError || signal.aborted) return error;
+  const code = codeOf(error) === 'ECONNREFUSED' ? exitCodes.notRunning : exitCodes.failed;
+  const why = router.trouble?.() ?? messageOf(error);
+  return new CliError(code, `the router at ${router.url} cannot be reached, or gave up: ${why}`);
+}
+
 function post(
-  url: string,
+  path: string,
   message: { method: string; params: Record<string, unknown> },
   options: McpClientOptions,
 ): Promise<IncomingMessage> {
@@ -60,11 +76,13 @@ function post(
   const name = nameHeaderOf(message);
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs ?? 600_000)]);
   return new Promise((resolve, reject) => {
-    const call = httpRequest(url, {
+    const send = options.router.url.startsWith('https:') ? httpsRequest : httpRequest;
+    const call = send(`${options.router.url}${path}`, {
       method: 'POST',
       agent: false,
       signal,
       headers: {
+        ...(options.router.host === undefined ? {} : { host: options.router.host }),
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
         accept: 'application/json, text/event-stream',

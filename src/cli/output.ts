@@ -7,6 +7,8 @@ import { nameOfObject } from './kinds.ts';
 
 export const outputFormats = ['table', 'wide', 'yaml', 'json', 'name'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
+/** For the help of `-o`. */
+export const outputHelp = 'table, wide, yaml, json or name';
 
 /** Checks the value of `-o` against what the command knows. Throws `usage`. */
 export function parseOutputFormat<Format extends OutputFormat>(
@@ -16,6 +18,12 @@ export function parseOutputFormat<Format extends OutputFormat>(
   const found = known.find((format) => format === text);
   if (found !== undefined) return found;
   throw new CliError(exitCodes.usage, `-o ${text} is unknown`, `Use one of ${known.join(', ')}.`);
+}
+
+/** Of an answer that is no list of objects: as data, when data was asked for. */
+export function formatData(value: unknown, format: OutputFormat): string | undefined {
+  if (format === 'json') return JSON.stringify(value, null, 2);
+  return format === 'yaml' ? stringify(value).trimEnd() : undefined;
 }
 
 /** Objects of one kind in the asked form. `single`: one was asked for by name, so no list around it. */
@@ -30,9 +38,17 @@ export function formatResult(
   if (format === 'table' || format === 'wide') {
     return formatObjects(resource, objects, { now, wide: format === 'wide', namespaces });
   }
+  return formatObjectData(objects, { format, single: options.single });
+}
+
+/** Objects of any kinds as data. */
+export function formatObjectData(
+  objects: readonly KubeObject[],
+  { format, single }: { format: 'json' | 'yaml'; single: boolean },
+): string {
   const shown = objects.map(withoutManagedFields);
-  const value = options.single && shown.length === 1 ? shown[0] : listOf(shown);
-  return format === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
+  const value = single && shown.length === 1 ? shown[0] : listOf(shown);
+  return formatData(value, format) ?? '';
 }
 
 function listOf(items: readonly object[]) {

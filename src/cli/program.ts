@@ -6,10 +6,13 @@ import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addDown } from './commands/down.ts';
+import { addEvents } from './commands/events.ts';
 import { addGet } from './commands/get.ts';
 import { addInit } from './commands/init.ts';
+import { addInstall, addUninstall, addUpgrade } from './commands/install.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
+import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
 import { addTools } from './commands/tools.ts';
 import { addUp } from './commands/up.ts';
@@ -17,6 +20,7 @@ import { addVersion } from './commands/version.ts';
 import type { Cli } from './context.ts';
 import { describeError, exitCodeOf } from './errors.ts';
 import { exitCodeHelp, exitCodes } from './exit-codes.ts';
+import { targetHelp } from './target.ts';
 
 /** In the order of the help text. A new verb is one file in commands/ and one line here. */
 const verbs = [
@@ -27,12 +31,17 @@ const verbs = [
   addApply,
   addGet,
   addDescribe,
+  addEvents,
   addDelete,
   addRestart,
+  addScale,
   addLogs,
   addTools,
   addCall,
   addDoctor,
+  addInstall,
+  addUpgrade,
+  addUninstall,
   addVersion,
   addCompletion,
 ];
@@ -53,12 +62,17 @@ export async function runCli(args: readonly string[], cli: Cli): Promise<number>
 
 export function buildProgram(cli: Cli): Command {
   const { terminal } = cli;
-  const program = new Command('ploinky')
+  const program = new Command(cli.calledAs)
     .description('AI agents as resources: sandboxed, reconciled, and behind one MCP endpoint.')
-    .option('-C, --workspace <folder>', 'folder of the workspace', '.')
-    .option('-n, --namespace <name>', 'namespace of the objects', 'default')
+    .option('-C, --workspace <folder>', 'folder of the workspace (default: the present one)')
+    .option('--context <name>', 'context of a cluster, instead of a workspace')
+    .option('--kubeconfig <file>', 'file with the context')
+    .option('--cluster', 'the current context of the kubeconfig')
+    .option('-n, --namespace <name>', 'namespace of the objects (default: "default", or the context’s)')
+    .option('--router <url>', 'where the router of the cluster is reached')
+    .option('--home-namespace <name>', 'where Ploinky is installed in the cluster (default: found by labels)')
     .version(`ploinky ${cli.version}`, '-V, --version', 'print the version')
-    .addHelpText('after', `\n${exitCodeHelp}`)
+    .addHelpText('after', `\n${targetHelp}\n\n${exitCodeHelp}`)
     .showSuggestionAfterError(true)
     .exitOverride()
     .configureOutput({

@@ -1,31 +1,83 @@
 import type { Client } from '#kube/client.ts';
-import type { Cli, RunningWorkspace, Workspace } from './context.ts';
+import { explainClusterError } from './cluster/errors.ts';
+import { findRouter } from './cluster/find-router.ts';
+import type { Cli, Cluster, RunningWorkspace, Workspace } from './context.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import type { Router } from './router.ts';
+import { type GlobalOptions, targetOf } from './target.ts';
 
-/** Options that every command has. */
-export interface GlobalOptions {
-  readonly workspace: string;
-}
-
-/** Options of commands that speak of objects. */
-export interface ObjectOptions extends GlobalOptions {
+/** Where objects are: the API of a workspace or of a cluster, and the namespace that is meant. */
+export interface Session {
+  readonly client: Client;
   readonly namespace: string;
 }
 
-/** Runs `use` with a client of the workspace's API and closes it. Throws `notRunning`. */
-export async function withClient<T>(
+/** Runs `use` with a client of the API that is meant and closes it. Throws `notRunning`. */
+export function withSession<T>(
   cli: Cli,
   options: GlobalOptions,
-  use: (client: Client, workspace: Workspace, running: RunningWorkspace) => Promise<T>,
+  use: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const workspace = await cli.openWorkspace(options.workspace);
-  const running = await requireRunning(workspace);
+  const target = targetOf(options, cli.calledAs);
+  if (target.kind === 'cluster') {
+    return withCluster(cli, options, ({ client, namespace }) => use({ client, namespace }));
+  }
+  return inWorkspace(cli, target.folder, options, use);
+}
+
+async function inWorkspace<T>(
+  cli: Cli,
+  folder: string,
+  options: GlobalOptions,
+  use: (session: Session) => Promise<T>,
+): Promise<T> {
+  const workspace = await cli.openWorkspace(folder);
+  await requireRunning(workspace);
   const client = workspace.openClient();
   try {
-    return await use(client, workspace, running);
+    return await use({ client, namespace: options.namespace ?? 'default' });
   } finally {
     await client.close();
+  }
+}
+
+/** Runs `use` with what leads to the tools of the namespace that is meant. Throws `notRunning`. */
+export function withRouter<T>(
+  cli: Cli,
+  options: GlobalOptions,
+  use: (router: Router, session: Session) => Promise<T>,
+): Promise<T> {
+  const target = targetOf(options, cli.calledAs);
+  if (target.kind === 'workspace') {
+    return withSession(cli, options, async (session) => {
+      const { url } = await requireRunning(await cli.openWorkspace(target.folder));
+      return use({ url }, session);
+    });
+  }
+  return withCluster(cli, options, async (cluster) => {
+    const found = await findRouter(cli, cluster, options);
+    try {
+      return await use(found, cluster);
+    } finally {
+      await found.close();
+    }
+  });
+}
+
+/** Runs `use` with the cluster that is meant; its `namespace` is the one that is meant, too. */
+export async function withCluster<T>(
+  cli: Cli,
+  options: GlobalOptions,
+  use: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const cluster = await cli.openCluster({ kubeconfig: options.kubeconfig, context: options.context });
+  try {
+    return await use({ ...cluster, namespace: options.namespace ?? cluster.namespace });
+  } catch (error) {
+    throw explainClusterError(error, cluster);
+  } finally {
+    await cluster.close();
   }
 }
 
@@ -35,6 +87,6 @@ export async function requireRunning(workspace: Workspace): Promise<RunningWorks
   throw new CliError(
     exitCodes.notRunning,
     `the workspace in ${workspace.root} is not up`,
-    'Start it with `ploinky up`, or name another folder with --workspace.',
+    'Start it with `ploinky up`, or name another folder with --workspace, or a cluster with --context.',
   );
 }

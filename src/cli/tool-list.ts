@@ -2,6 +2,7 @@ import { isObject } from '#kit/json.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { McpClient } from './mcp-client.ts';
+import type { Router } from './router.ts';
 
 export interface ListedTool {
   readonly name: string;
@@ -20,16 +21,19 @@ export async function listTools(client: McpClient, agent: string | undefined): P
   for (let page = 0; page < maxPages; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await client
-      .call({ method: 'tools/list', params, path: mcpPath(agent) })
+      .call({ method: 'tools/list', params, path: mcpPath(client.router, agent) })
       .catch((error: unknown) => {
         throw isNotFound(error) && agent !== undefined ? noAgent(agent) : error;
       });
     const listed = Array.isArray(result['tools']) ? result['tools'].filter(isObject) : [];
-    tools.push(...listed.map((tool) => toListed(tool, agent)));
+    tools.push(...listed.map((tool) => toListed(tool, client.router.path === undefined ? agent : undefined)));
     cursor = result['nextCursor'];
     if (typeof cursor !== 'string') break;
   }
-  return tools;
+  if (client.router.path === undefined || agent === undefined) return tools;
+  const own = tools.filter((tool) => tool.agent === agent);
+  if (own.length === 0) throw noAgent(agent);
+  return own;
 }
 
 function isNotFound(error: unknown): boolean {
@@ -41,8 +45,9 @@ function noAgent(name: string): CliError {
   return new CliError(exitCodes.notFound, message, '`ploinky get agents` lists them.');
 }
 
-/** Where the router serves all agents, or one. */
-export function mcpPath(agent: string | undefined): string {
+/** Where the router serves all agents, or one; a Route has only one place for all of its agents. */
+export function mcpPath(router: Router, agent: string | undefined): string {
+  if (router.path !== undefined) return router.path;
   return agent === undefined ? '/mcp' : `/mcps/${encodeURIComponent(agent)}/mcp`;
 }
 
@@ -69,10 +74,15 @@ function agentOf(tool: Record<string, unknown>): string | undefined {
 /** The tool of that name. Throws `notFound`, or `usage` when several agents have it. */
 export async function findTool(
   tools: readonly ListedTool[],
-  name: string,
+  { name, agent }: { readonly name: string; readonly agent: string | undefined },
   notReady: () => Promise<readonly string[]>,
 ): Promise<ListedTool> {
-  const found = tools.filter((tool) => tool.name === name);
+  const exact = tools.filter((tool) => tool.name === name);
+  // Where two agents have one name, a Route shows it with the agent's in front.
+  const found =
+    exact.length > 0
+      ? exact
+      : tools.filter((tool) => agent !== undefined && tool.name === `${agent}_${name}`);
   const [tool] = found;
   if (tool === undefined) throw noTool(tools, name, await notReady());
   if (found.length === 1) return tool;

@@ -30,6 +30,7 @@ import type { ObjectKey } from './key.ts';
 import { type Metrics, noMetrics } from './metrics.ts';
 import { apiVersionOf, collectionPath, objectPath, withQuery } from './resource-path.ts';
 import { sameStatus } from './same-status.ts';
+import { openStream } from './stream.ts';
 import { openWatch } from './watch-stream.ts';
 
 /**
@@ -85,6 +86,11 @@ export interface Client {
   ): Promise<AsyncIterable<readonly WatchEvent<T>[]>>;
   /** A GET of any path as text, for `/version`, `/readyz` and a pod's log. */
   getText(path: string, options?: CallOptions): Promise<string>;
+  /**
+   * As `getText`, piece by piece as it comes, for a log that is followed. Has no deadline after the headers: the
+   * signal ends it. Leaving the loop closes the connection.
+   */
+  readText(path: string, options?: CallOptions): Promise<AsyncIterable<Buffer>>;
   /** Ends every connection, watches too. */
   close(): Promise<void>;
 }
@@ -238,6 +244,11 @@ class HttpClient implements Client {
 
   getText(path: string, options?: CallOptions): Promise<string> {
     return this.#text({ method: 'GET', path, accept: '*/*' }, options);
+  }
+
+  readText(path: string, options: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
+    const limits = { connectMs: options.timeoutMs ?? this.#timeoutMs };
+    return openStream(this.#context, { method: 'GET', path, accept: '*/*' }, limits, options.signal);
   }
 
   close(): Promise<void> {

@@ -38,11 +38,11 @@ const tlsFields = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized
  */
 export async function kubeconfigEndpoint(
   options: KubeconfigOptions,
-): Promise<Endpoint & { readonly namespace: string }> {
+): Promise<Endpoint & { readonly namespace: string; readonly context: string }> {
   let config = await loadKubeconfig(options);
   let isDoubted = false;
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw badEndpoint(`context "${config.currentContext}" names no cluster`);
+  if (cluster === null) throw badEndpoint(noCluster(config.currentContext));
   const { origin, pathname } = new URL(cluster.server);
   const limits = options.limits ?? {};
   let credentials = await readCredentials(config, options.clock);
@@ -70,6 +70,7 @@ export async function kubeconfigEndpoint(
     origin,
     pathPrefix: pathname.replace(/\/+$/, ''),
     namespace: config.getContextObject(config.currentContext)?.namespace ?? 'default',
+    context: config.currentContext,
     dispatcher: () => agents.calls,
     streams: () => agents.streams,
     headers: async () => (await renew()).headers,
@@ -81,7 +82,10 @@ export async function kubeconfigEndpoint(
   };
 }
 
-async function loadKubeconfig(options: KubeconfigOptions): Promise<KubeConfig> {
+/** The library's own object, for what only the library can do. Throws TransportError BadEndpoint. */
+export async function loadKubeconfig(
+  options: Pick<KubeconfigOptions, 'file' | 'context'>,
+): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
   try {
@@ -96,7 +100,15 @@ async function loadKubeconfig(options: KubeconfigOptions): Promise<KubeConfig> {
     }
     config.setCurrentContext(options.context);
   }
+  // What the library makes up when it finds nothing: it would only say that nothing listens there.
+  if (config.currentContext === 'loaded-context' && options.file === undefined) {
+    throw badEndpoint('there is no kubeconfig: neither $KUBECONFIG nor ~/.kube/config');
+  }
   return config;
+}
+
+function noCluster(context: string | undefined): string {
+  return context ? `context "${context}" names no cluster` : 'the kubeconfig has no current context';
 }
 
 async function readCredentials(config: KubeConfig, clock: Clock): Promise<Credentials> {

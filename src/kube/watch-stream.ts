@@ -1,16 +1,10 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
 import type { WatchEvent, WatchOptions } from './client-options.ts';
 import { TransportError } from './errors.ts';
-import {
-  type HttpAnswer,
-  type HttpContext,
-  refuseFailure,
-  send,
-  startDeadline,
-  transportError,
-} from './http.ts';
+import type { HttpContext } from './http.ts';
 import { createLineDecoder } from './line-decoder.ts';
 import { collectionPath, withQuery } from './resource-path.ts';
+import { openStream } from './stream.ts';
 
 export interface WatchLimits {
   readonly maxEventBytes: number;
@@ -38,42 +32,16 @@ export async function openWatch<T extends KubeObject>(
     fieldSelector: options.fieldSelector,
     timeoutSeconds: options.timeoutSeconds,
   });
-  // Ends the wait for headers; once they are here only the caller's signal ends the stream.
-  const life = new AbortController();
-  const connecting = startDeadline(context.clock, limits.connectMs, options.signal);
-  const forward = () => life.abort(connecting.signal.reason);
-  connecting.signal.addEventListener('abort', forward, { once: true });
-  try {
-    const answer = await send(context, { method: 'GET', path, stream: true, signal: life.signal });
-    await refuseFailure(answer, life.signal);
-    const signal = options.signal ?? life.signal;
-    return readEvents<T>(answer, limits.maxEventBytes, signal, life);
-  } finally {
-    connecting.signal.removeEventListener('abort', forward);
-    connecting.clear();
-  }
+  const pieces = await openStream(context, { method: 'GET', path }, limits, options.signal);
+  return readEvents<T>(pieces, limits.maxEventBytes);
 }
 
 async function* readEvents<T extends KubeObject>(
-  answer: HttpAnswer,
+  pieces: AsyncIterable<Buffer>,
   maxEventBytes: number,
-  signal: AbortSignal,
-  life: AbortController,
 ): AsyncGenerator<readonly WatchEvent<T>[]> {
   const decoder = createLineDecoder(maxEventBytes);
-  const onAbort = () => life.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    for await (const chunk of answer.body) {
-      yield decoder.push(chunk).map((line) => parseEvent<T>(line));
-    }
-  } catch (error) {
-    throw transportError(error, signal);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    answer.body.destroy();
-  }
+  for await (const chunk of pieces) yield decoder.push(chunk).map((line) => parseEvent<T>(line));
 }
 
 function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {

@@ -15,6 +15,7 @@ import { findHolder } from '#workspace/lock.ts';
 import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
 import { ensureBundles } from './bundle.ts';
+import { calledAs, findChart, openCluster, runHelm } from './cli-cluster.ts';
 import { version } from './version.ts';
 
 const mainFolder = import.meta.dirname;
@@ -78,8 +79,12 @@ const cli: Cli = {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   clock: systemClock,
   version,
+  calledAs: calledAs(process.env, process.argv[1]),
   interrupted,
   openWorkspace,
+  openCluster,
+  runHelm: (args) => runHelm(args, interrupted),
+  findChart: () => findChart(mainFolder, checkout),
   checks: doctorChecks(process.env),
   readStdin: () => text(process.stdin),
 };

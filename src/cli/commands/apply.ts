@@ -1,11 +1,20 @@
 import type { Command } from 'commander';
-import { applyManifest } from '../apply.ts';
+import { type Applied, applyManifest } from '../apply.ts';
 import type { Cli } from '../context.ts';
 import { nameOfObject } from '../kinds.ts';
-import { readManifests } from '../manifests.ts';
-import { type ObjectOptions, withClient } from '../session.ts';
+import { type Manifest, readManifests } from '../manifests.ts';
+import {
+  formatObjectData,
+  type OutputFormat,
+  outputFormats,
+  outputHelp,
+  parseOutputFormat,
+} from '../output.ts';
+import { withSession } from '../session.ts';
+import type { GlobalOptions } from '../target.ts';
 
-interface ApplyCommandOptions extends ObjectOptions {
+interface ApplyCommandOptions extends GlobalOptions {
+  readonly output: string;
   readonly filename: readonly string[];
   readonly force?: true;
   readonly dryRun?: true;
@@ -24,6 +33,7 @@ export function addApply(program: Command, cli: Cli): void {
     .requiredOption('-f, --filename <path...>', 'files, folders, or - for standard input')
     .option('--force', 'take over fields that somebody else set')
     .option('--dry-run', 'let the API check everything and store nothing')
+    .option('-o, --output <format>', outputHelp, 'table')
     .addHelpText('after', examples)
     .action(async (_options: unknown, command: Command) => {
       await apply(cli, command.optsWithGlobals<ApplyCommandOptions>());
@@ -31,18 +41,32 @@ export function addApply(program: Command, cli: Cli): void {
 }
 
 async function apply(cli: Cli, options: ApplyCommandOptions): Promise<void> {
+  const format = parseOutputFormat(options.output, outputFormats);
   const files = options.filename.map((path) => readManifests(path, () => cli.readStdin()));
   const manifests = (await Promise.all(files)).flat();
-  const how = {
-    namespace: options.namespace,
-    force: options.force === true,
-    dryRun: options.dryRun === true,
-  };
-  await withClient(cli, options, async (client) => {
+  await withSession(cli, options, async ({ client, namespace }) => {
+    const dryRun = options.dryRun === true;
+    const how = { namespace, force: options.force === true, dryRun };
+    const applied: Applied[] = [];
     for (const manifest of manifests) {
-      const outcome = await applyManifest(client, manifest, how);
-      const name = nameOfObject(manifest.resource, manifest.object.metadata.name);
-      cli.terminal.print(`${name} ${outcome}${how.dryRun ? ' (dry run)' : ''}`);
+      const one = await applyManifest(client, manifest, how);
+      applied.push(one);
+      // Each at once: what was done before one is refused has been done.
+      const line = describeApplied(manifest, one, { format, dryRun });
+      if (line !== undefined) cli.terminal.print(line);
     }
+    if (format !== 'json' && format !== 'yaml') return;
+    const objects = applied.map(({ object }) => object);
+    cli.terminal.print(formatObjectData(objects, { format, single: true }));
   });
+}
+
+function describeApplied(
+  { resource }: Manifest,
+  { outcome, object }: Applied,
+  { format, dryRun }: { format: OutputFormat; dryRun: boolean },
+): string | undefined {
+  const name = nameOfObject(resource, object.metadata.name);
+  if (format === 'json' || format === 'yaml') return undefined;
+  return format === 'name' ? name : `${name} ${outcome}${dryRun ? ' (dry run)' : ''}`;
 }

@@ -1,18 +1,21 @@
 import type { Command } from 'commander';
 import { type Agent, agentResource } from '#api/agent.ts';
 import { isObject } from '#kit/json.ts';
-import type { Cli, Workspace } from '../context.ts';
+import { orForbidden } from '../cluster/errors.ts';
+import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { createMcpClient } from '../mcp-client.ts';
-import { parseOutputFormat } from '../output.ts';
-import { type ObjectOptions, requireRunning } from '../session.ts';
+import { formatData, parseOutputFormat } from '../output.ts';
+import type { Router } from '../router.ts';
+import { type Session, withRouter } from '../session.ts';
+import type { GlobalOptions } from '../target.ts';
 import { harmless } from '../terminal.ts';
 import { buildArguments, parseJson } from '../tool-arguments.ts';
 import { findTool, type ListedTool, listTools, mcpPath } from '../tool-list.ts';
 import { toLine } from '../wait-agents.ts';
 
-interface CallOptions extends ObjectOptions {
+interface CallOptions extends GlobalOptions {
   readonly agent?: string;
   readonly param?: readonly string[];
   readonly json?: string;
@@ -37,7 +40,7 @@ export function addCall(program: Command, cli: Cli): void {
     .option('-a, --agent <name>', 'the agent whose tool it is, where several have one of that name')
     .option('-p, --param <key=value>', 'an argument; may be repeated', collect)
     .option('--json <object>', 'all arguments as a JSON object, or - to read it from standard input')
-    .option('-o, --output <format>', 'table (text) or json (the whole result)', 'table')
+    .option('-o, --output <format>', 'table or wide (text), yaml or json (the whole result)', 'table')
     .addHelpText('after', examples)
     .action(async (tool: string, _options: unknown, command: Command) => {
       await call(cli, tool, command.optsWithGlobals<CallOptions>());
@@ -45,36 +48,46 @@ export function addCall(program: Command, cli: Cli): void {
 }
 
 async function call(cli: Cli, name: string, options: CallOptions): Promise<void> {
-  const format = parseOutputFormat(options.output, ['table', 'json']);
-  const workspace = await cli.openWorkspace(options.workspace);
-  const { url } = await requireRunning(workspace);
+  const format = parseOutputFormat(options.output, ['table', 'wide', 'yaml', 'json']);
+  const result = await withRouter(cli, options, (router, session) =>
+    callTool(cli, { name, router, session, options }),
+  );
+  cli.terminal.print(formatData(result, format) ?? contentOf(result));
+  if (result['isError'] === true) throw new CliError(exitCodes.toolFailed, '');
+}
+
+interface Called {
+  readonly name: string;
+  readonly router: Router;
+  readonly session: Session;
+  readonly options: CallOptions;
+}
+
+async function callTool(
+  cli: Cli,
+  { name, router, session, options }: Called,
+): Promise<Record<string, unknown>> {
   const client = createMcpClient({
-    url,
+    router,
     version: cli.version,
     signal: cli.interrupted,
     onProgress: (message) => cli.terminal.note(harmless(message)),
   });
-  const listed = await listTools(client, options.agent);
-  const tool = await findTool(listed, name, () => agentsNotReady(workspace, options.namespace));
-  const result = await client.call({
+  const { agent } = options;
+  const listed = await listTools(client, agent);
+  const tool = await findTool(listed, { name, agent }, () => agentsNotReady(session));
+  return client.call({
     method: 'tools/call',
     params: { name: tool.name, arguments: await readArguments(cli, tool, options) },
-    path: mcpPath(options.agent),
+    path: mcpPath(router, agent),
   });
-  cli.terminal.print(format === 'json' ? JSON.stringify(result, null, 2) : contentOf(result));
-  if (result['isError'] === true) throw new CliError(exitCodes.toolFailed, '');
 }
 
 /** `disk (Starting)`: whose tools may be missing only for the moment. */
-async function agentsNotReady(workspace: Workspace, namespace: string): Promise<string[]> {
-  const client = workspace.openClient();
-  try {
-    const { items } = await client.list<Agent>(agentResource, { namespace });
-    const away = items.map(toLine).filter(({ summary }) => summary.stage !== 'Ready');
-    return away.map(({ name, summary }) => `${name} (${summary.reason})`);
-  } finally {
-    await client.close();
-  }
+async function agentsNotReady({ client, namespace }: Session): Promise<string[]> {
+  const list = await orForbidden(client.list<Agent>(agentResource, { namespace }), undefined);
+  const away = (list?.items ?? []).map(toLine).filter(({ summary }) => summary.stage !== 'Ready');
+  return away.map(({ name, summary }) => `${name} (${summary.reason})`);
 }
 
 async function readArguments(

@@ -6,8 +6,8 @@ import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { nameOfObject } from '../kinds.ts';
 import { readManifests } from '../manifests.ts';
-import type { GlobalOptions } from '../session.ts';
 import { printSummary } from '../summary.ts';
+import { type GlobalOptions, requireWorkspace } from '../target.ts';
 import { type WaitOutcome, waitForAgents } from '../wait-agents.ts';
 
 interface UpOptions extends GlobalOptions {
@@ -42,7 +42,8 @@ export function addUp(program: Command, cli: Cli): void {
 
 async function up(cli: Cli, options: UpOptions): Promise<void> {
   const { terminal } = cli;
-  const workspace = await cli.openWorkspace(options.workspace);
+  const folder = requireWorkspace('up', options, 'Install Ploinky into a cluster with `ploinky install`.');
+  const workspace = await cli.openWorkspace(folder);
   const manifests = await readAll(cli, options.apply ?? []);
   const started = await workspace.start({ port: options.port, progress: (text) => terminal.note(text) });
   try {
@@ -75,7 +76,7 @@ async function applyAndWait(
   const client = workspace.openClient();
   try {
     for (const manifest of manifests) {
-      const outcome = await applyManifest(client, manifest, {
+      const { outcome } = await applyManifest(client, manifest, {
         namespace: 'default',
         force: false,
         dryRun: false,

@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
 import type { Cli } from '../context.ts';
-import { parseOutputFormat } from '../output.ts';
+import { formatData, outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
 
 export function addVersion(program: Command, cli: Cli): void {
   program
     .command('version')
     .description('print the version')
-    .option('-o, --output <format>', 'table or json', 'table')
+    .option('-o, --output <format>', outputHelp, 'table')
     .action((_options: unknown, command: Command) => {
       const { output } = command.optsWithGlobals<{ output: string }>();
-      const json = parseOutputFormat(output, ['table', 'json']) === 'json';
-      cli.terminal.print(json ? JSON.stringify({ version: cli.version }) : `ploinky ${cli.version}`);
+      const format = parseOutputFormat(output, outputFormats);
+      const plain = format === 'name' ? cli.version : `ploinky ${cli.version}`;
+      cli.terminal.print(formatData({ version: cli.version }, format) ?? plain);
     });
 }

@@ -1,0 +1,55 @@
+import { formatSpan } from '../../age.ts';
+import type { CheckResult, Cli, Cluster } from '../../context.ts';
+import type { GlobalOptions } from '../../target.ts';
+import { type ProgramFacts, readPrograms, type SignOfLife } from '../facts.ts';
+import { findInstallation, type Installation } from '../installation.ts';
+import { fail, ok, warn } from './result.ts';
+
+/** An installation with how its programs are. */
+export type Found = (Installation & { readonly programs: ProgramFacts }) | undefined;
+
+/** Asked once for several checks; each of them shows why it failed. */
+export function readInstallation(cli: Cli, cluster: Cluster, options: GlobalOptions): Promise<Found> {
+  const reading = (async () => {
+    const found = await findInstallation(cluster, options);
+    if (found === undefined) return undefined;
+    return { ...found, programs: await readPrograms(cluster, found, cli.clock.now()) };
+  })();
+  reading.catch(() => undefined);
+  return reading;
+}
+
+export function checkController(cluster: Cluster, found: Found): CheckResult {
+  if (found === undefined) return notInstalled(cluster);
+  const { leader } = found.programs;
+  const remedy = `Read \`ploinky logs --process controller --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get pods\`.`;
+  if (leader === undefined) {
+    return warn(
+      `you may not read Leases in ${found.namespace}`,
+      'Ask an administrator to run `ploinky doctor`.',
+    );
+  }
+  if (leader === null) return fail('none has ever led', remedy);
+  if (leader.alive) return ok(`led by ${leader.holder}, a sign of life ${spanOf(leader)} ago`);
+  return fail(`its leader ${leader.holder} has given no sign of life for ${spanOf(leader)}`, remedy);
+}
+
+export function checkRouters(cluster: Cluster, found: Found): CheckResult {
+  if (found === undefined) return notInstalled(cluster);
+  const { routers, routerPods } = found.programs;
+  const pods = `${routerPods.ready} of ${routerPods.all} pods ready in ${found.namespace}`;
+  const alive = routers?.filter((sign) => sign.alive).length;
+  const signs = alive === undefined ? '' : `, ${alive} with a sign of life`;
+  const remedy = `Read \`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get pods\`.`;
+  if (routerPods.ready === 0 || alive === 0) return fail(`${pods}${signs}`, remedy);
+  if (routerPods.ready < routerPods.all) return warn(`${pods}${signs}`, remedy);
+  return ok(`${pods}${signs}`);
+}
+
+function spanOf({ age }: SignOfLife): string {
+  return Number.isFinite(age) ? formatSpan(age) : 'ever';
+}
+
+function notInstalled({ context }: Cluster): CheckResult {
+  return fail('not installed', `Install Ploinky: ploinky install --context ${context}`);
+}

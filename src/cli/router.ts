@@ -1,0 +1,11 @@
+/** What leads to the tools of one namespace. */
+export interface Router {
+  /** Scheme, host, port and perhaps a path; no slash at the end. */
+  readonly url: string;
+  /** The Host to ask for, when it is not the URL's. */
+  readonly host?: string | undefined;
+  /** Where all tools are. Undefined: as without any Route, `/mcp` for all and `/mcps/<agent>/mcp` for one. */
+  readonly path?: string | undefined;
+  /** Why the last connection failed, where that is known better than the connection itself tells. */
+  trouble?(): string | undefined;
+}
