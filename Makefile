@@ -27,6 +27,7 @@ up: setup ## Start the examples and stay until Ctrl-C
 	@bin/ploinky --workspace examples up --apply examples
 
 test: setup lint ## Check everything that can be checked on this machine
+	@$(NODE) scripts/setup.ts cluster
 	@$(NODE) scripts/test.ts
 
 cluster: node_modules/.package-lock.json ## Bring up a real Kubernetes for tests

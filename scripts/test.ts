@@ -1,30 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { run } from 'node:test';
-import { inspect, styleText } from 'node:util';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
 import { ensureBundles } from '#main/bundle.ts';
+import { runClusterFiles } from './test/cluster.ts';
+import { add, nothing, type Outcome, runFiles } from './test/run-files.ts';
 
 // Runs every test of the checkout, or those whose path contains one of the arguments. One line a file, details
 // of failures, every skipped check with its reason, the runner's totals last. Exits with 1 when anything failed.
 
 const root = join(import.meta.dirname, '..');
 const peers = join(root, 'test/peers');
-
-interface Failure {
-  readonly name: string;
-  readonly file: string;
-  readonly error: unknown;
-}
-
-interface Totals {
-  passed: number;
-  todo: number;
-}
-
-const failures: Failure[] = [];
-const skips: { name: string; file: string; reason: string }[] = [];
-const totals: Totals = { passed: 0, todo: 0 };
 
 function findFiles(wanted: readonly string[]): string[] {
   const files = globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts'], {
@@ -42,48 +28,32 @@ function installPeers(): void {
   if (status !== 0) console.log('They could not be installed; the tests that need them say so.');
 }
 
-function short(file: string | undefined): string {
-  return file === undefined ? '' : relative(root, file);
+/** Three parts: small tests two at a time; whole processes, and then clusters, need the machine to themselves. */
+async function runParts(files: readonly string[]): Promise<Outcome> {
+  const onCluster = files.filter((file) => file.startsWith('test/cluster/'));
+  const endToEnd = files.filter((file) => file.startsWith('test/e2e/'));
+  const small = files.filter((file) => !onCluster.includes(file) && !endToEnd.includes(file));
+  const outcome = nothing();
+  if (onCluster.length + endToEnd.length > 0) installPeers();
+  // Tests of sandboxes run what sandboxes run.
+  await ensureBundles(root, console.log);
+  if (small.length > 0) add(outcome, await runFiles(root, small, 2));
+  if (endToEnd.length > 0) add(outcome, await runFiles(root, endToEnd, 1));
+  if (onCluster.length > 0) add(outcome, await runClusterFiles(root, onCluster));
+  return outcome;
 }
 
-/** Runs files, `concurrency` at a time, and adds what they did to the totals. */
-async function runFiles(files: readonly string[], concurrency: number): Promise<void> {
-  const stream = run({ files: files.map((file) => join(root, file)), concurrency, cwd: root });
-  stream.on('test:pass', ({ name, file, skip }) => {
-    if (skip === undefined || skip === false) return;
-    skips.push({ name, file: short(file), reason: typeof skip === 'string' ? skip : 'no reason given' });
-  });
-  stream.on('test:fail', ({ name, file, details, todo }) => {
-    const isParent = 'failureType' in details.error && details.error.failureType === 'subtestsFailed';
-    if (!isParent && (todo === undefined || todo === false)) {
-      failures.push({ name, file: short(file), error: details.error.cause ?? details.error });
-    }
-  });
-  stream.on('test:stderr', ({ message, file }) => process.stderr.write(`${short(file)}: ${message}`));
-  stream.on('test:summary', ({ file, counts, duration_ms: ms, success }) => {
-    // The one without a file is the sum.
-    if (file === undefined) return;
-    totals.passed += counts.passed;
-    totals.todo += counts.todo;
-    const mark = success ? styleText('green', '✔') : styleText('red', '✖');
-    const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
-    console.log(`${mark} ${short(file)}  ${counts.passed} passed${skipped}  ${(ms / 1000).toFixed(1)} s`);
-  });
-  for await (const _event of stream);
-}
-
-function report(seconds: number): void {
+function report({ passed, todo, failures, skips }: Outcome, seconds: number): void {
   for (const { name, file, error } of failures) {
-    console.log(`\n${styleText('red', '✖')} ${file}: ${name}\n${inspect(error)}`);
+    console.log(`\n${styleText('red', '✖')} ${file}: ${name}\n${error}`);
   }
   if (skips.length > 0) console.log(`\n${styleText('yellow', 'Skipped on this machine:')}`);
   for (const { name, file, reason } of skips) console.log(`  ${file}: ${name}\n    ${reason}`);
-  // A file that cannot even be loaded fails without counts of its own, and a skipped suite counts as one check.
-  const failed = failures.length;
-  const more = totals.todo > 0 ? `, and ${totals.todo} to do` : '';
+  const more = todo > 0 ? `, and ${todo} to do` : '';
   console.log(`\nIn ${seconds.toFixed(0)} s${more}:`);
+  // A file that cannot even be loaded fails without counts of its own, and a skipped suite counts as one check.
   // Alone on its line: what runs the tests reads it.
-  console.log(`${totals.passed} passed, ${failed} failed, ${skips.length} skipped`);
+  console.log(`${passed} passed, ${failures.length} failed, ${skips.length} skipped`);
 }
 
 const begun = performance.now();
@@ -92,16 +62,6 @@ if (files.length === 0) {
   console.error('No test file matches.');
   process.exit(1);
 }
-// Whole processes and real clusters need the machine to themselves; the others share two cores.
-const isHeavy = (file: string) => /^test\/(e2e|cluster)\//.test(file);
-const heavy = files.filter(isHeavy);
-if (heavy.length > 0) installPeers();
-// Tests of sandboxes run what sandboxes run.
-await ensureBundles(root, console.log);
-await runFiles(
-  files.filter((file) => !isHeavy(file)),
-  2,
-);
-if (heavy.length > 0) await runFiles(heavy, 1);
-report((performance.now() - begun) / 1000);
-process.exit(failures.length > 0 ? 1 : 0);
+const outcome = await runParts(files);
+report(outcome, (performance.now() - begun) / 1000);
+process.exit(outcome.failures.length > 0 ? 1 : 0);

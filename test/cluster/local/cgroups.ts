@@ -1,13 +1,22 @@
-import { glob, mkdir, readFile, rmdir } from 'node:fs/promises';
+import { glob, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Place } from './place.ts';
 
 /** The group that kubelet puts all pods below, in every hierarchy of the machine, the first version's or the second's. */
 export async function makeGroups(place: Place): Promise<void> {
   for (const { mountPoint, version } of await hierarchies()) {
-    await mkdir(join(mountPoint, place.cgroup), { recursive: true }).catch((error: unknown) => {
-      if (version === 1) throw error;
-    });
+    if (version === 2) await delegate(mountPoint);
+    await mkdir(join(mountPoint, place.cgroup), { recursive: true });
+  }
+}
+
+/** In the second version a group has the controllers that its parent passes on, and kubelet wants all there are. */
+async function delegate(folder: string): Promise<void> {
+  const controllers = await readFile(join(folder, 'cgroup.controllers'), 'utf8').catch(() => '');
+  for (const name of controllers.trim().split(' ')) {
+    if (name === '') continue;
+    // One that may not be passed on is one that kubelet names when it misses it.
+    await writeFile(join(folder, 'cgroup.subtree_control'), `+${name}`).catch(() => undefined);
   }
 }
 
