@@ -100,7 +100,7 @@ describe('the chart, rendered', options, () => {
       '--bundle=InitCopy',
       '--storage-access-mode=ReadWriteOnce',
       '--shared-claim=shared',
-      '--pod-defaults=/etc/ploinky/pod-defaults/pod-defaults.yaml',
+      '--pod-defaults=/etc/ploinky/pod-defaults/pod-defaults.json',
     ]) {
       assert.ok(controller.includes(flag), flag);
     }
