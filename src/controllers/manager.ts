@@ -32,28 +32,39 @@ export interface ManagerOptions {
   /** Namespace to watch. Default: all. */
   readonly namespace?: string;
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
+  /** Informers that a driver reads too; the manager starts and stops them. Default: ones of its own. */
+  readonly informers?: SharedInformers;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly metrics?: Metrics;
 }
 
+export interface SharedInformers {
+  /** Made with `agentIndexes`. */
+  readonly agents: Informer<Agent>;
+  /** Of at least the home namespace and every namespace that has Agents. */
+  readonly secrets: Informer<Secret>;
+  readonly configMaps: Informer<ConfigMap>;
+}
+
 export interface Manager {
-  /** Waits for running reconciles, then lets go of the drivers. Workloads keep running. */
-  stop(): Promise<void>;
+  /**
+   * Waits for running reconciles, whose signals abort after `graceMs` (default 30,000), then lets go of the drivers.
+   * Workloads keep running.
+   */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** Starts every controller over one set of informers. Resolves when all caches have synced. */
 export async function startManager(options: ManagerOptions): Promise<Manager> {
   await awaitMasterKey(options.client, options.homeNamespace, options);
   const inform = informerFactory(options);
-  const agents = inform<Agent>(agentResource, agentIndexes);
+  const { homeNamespace, hostClaims = {} } = options;
+  const { agents, secrets, configMaps } = options.informers ?? ownInformers(inform);
   const routes = inform<Route>(routeResource);
   const tasks = inform<Task>(taskResource);
-  const secrets = inform<Secret>(secretResource);
-  const configMaps = inform<ConfigMap>(configMapResource);
-  const leases = inform<Lease>(leaseResource);
-  const { homeNamespace, hostClaims = {} } = options;
+  const leases = inform<Lease>(leaseResource, {}, homeNamespace);
   const events = createEventRecorder({
     ...options,
     component: 'ploinky-controller',
@@ -65,14 +76,16 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     createTaskController({ ...options, tasks }),
   ];
   const unsubscribe = secrets.cache.subscribe(({ type, object }) => {
-    if (type === 'deleted' && object.metadata.name === masterSecretName) void replaceMasterKey(options);
+    const isHome = object.metadata.namespace === homeNamespace;
+    if (type === 'deleted' && isHome && object.metadata.name === masterSecretName)
+      void replaceMasterKey(options);
   });
   await Promise.all(controllers.map((controller) => controller.start()));
   await removeOrphans(options.drivers, agents.cache, options.log);
   return {
-    async stop() {
+    async stop(stopOptions) {
       unsubscribe();
-      await Promise.all(controllers.map((controller) => controller.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop(stopOptions)));
       await events.stop();
       await Promise.all(
         [agents, routes, tasks, secrets, configMaps, leases].map((informer) => informer.stop()),
@@ -92,8 +105,22 @@ async function replaceMasterKey(options: ManagerOptions): Promise<void> {
   }
 }
 
-function informerFactory({ client, clock, random, log, metrics, namespace }: ManagerOptions) {
-  return <T extends KubeObject>(resource: Resource, indexes: IndexFunctions<T> = {}): Informer<T> =>
+type Inform = ReturnType<typeof informerFactory>;
+
+function ownInformers(inform: Inform): SharedInformers {
+  return {
+    agents: inform<Agent>(agentResource, agentIndexes),
+    secrets: inform<Secret>(secretResource),
+    configMaps: inform<ConfigMap>(configMapResource),
+  };
+}
+
+function informerFactory({ client, clock, random, log, metrics, namespace: scope }: ManagerOptions) {
+  return <T extends KubeObject>(
+    resource: Resource,
+    indexes: IndexFunctions<T> = {},
+    namespace = scope,
+  ): Informer<T> =>
     createInformer<T>({
       client,
       resource,

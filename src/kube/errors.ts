@@ -94,6 +94,11 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
+/** This process may not do what it asked for. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
 /** A stale resourceVersion, or a field owned by another manager; not AlreadyExists, which is 409 too. */
 export function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists';

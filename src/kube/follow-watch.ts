@@ -30,6 +30,7 @@ export async function followWatch<T extends KubeObject>(
   try {
     const stream = await client.watch<T>(resource, watchOptions(options, from, idle.signal));
     acceptedAt = clock.monotonic();
+    options.onHealth?.(undefined);
     for await (const batch of stream) {
       idle.touch();
       for (const event of batch) version = applyEvent(options, version, event);

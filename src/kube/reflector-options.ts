@@ -26,4 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> extends SelectOptions {
   readonly healthyMs?: number;
   /** Between attempts. Default 250 ms, doubling to 4,000 ms, ±25 %; the server's Retry-After when that is longer. */
   readonly backoff?: BackoffOptions;
+  /** Between attempts while the API refuses access. Default: as for any failure. */
+  readonly forbiddenBackoff?: BackoffOptions;
+  /** Told after each attempt how it went: undefined when a list was complete or a watch accepted, else the error. */
+  readonly onHealth?: (error: unknown) => void;
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '#api/meta.ts';
 import { type BackoffOptions, backoffDelay } from '#kit/backoff.ts';
 import type { Log } from '#kit/log.ts';
-import { ApiError, isGone, retryAfterOf } from './errors.ts';
+import { ApiError, isForbidden, isGone, retryAfterOf } from './errors.ts';
 import { followWatch } from './follow-watch.ts';
 import { listPages } from './list-pages.ts';
 import { type Counter, type Metrics, noMetrics } from './metrics.ts';
@@ -79,18 +79,19 @@ class ReflectorLoop<T extends KubeObject> {
 
   #handleFailure(error: unknown): number {
     if (mustList(error)) this.#version = undefined;
-    const delay = this.#nextDelay(retryAfterOf(error));
+    this.#options.onHealth?.(error);
+    const delay = this.#nextDelay(retryAfterOf(error), isForbidden(error));
     const fields = { error, retryInMs: Math.round(delay), relist: this.#version === undefined };
     if (isGone(error)) this.#log.info('the watched version is gone, listing again', fields);
     else this.#log.warn('list or watch failed', fields);
     return delay;
   }
 
-  #nextDelay(retryAfterMs: number): number {
+  #nextDelay(retryAfterMs: number, forbidden = false): number {
     this.#failures += 1;
-    const { backoff = defaultBackoff, random } = this.#options;
+    const { backoff = defaultBackoff, forbiddenBackoff = backoff, random } = this.#options;
     // Retry-After says "not before"; the jitter on top keeps many clients from coming back together.
-    const own = backoffDelay(backoff, this.#failures, random.fraction());
+    const own = backoffDelay(forbidden ? forbiddenBackoff : backoff, this.#failures, random.fraction());
     return retryAfterMs > own ? retryAfterMs * (1 + 0.1 * random.fraction()) : own;
   }
 
@@ -114,6 +115,7 @@ class ReflectorLoop<T extends KubeObject> {
     replacement.finish();
     this.#lastSeen = version;
     this.synced.resolve();
+    this.#options.onHealth?.(undefined);
     return version;
   }
 }
