@@ -1,13 +1,13 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench build install clean cluster cluster-down test-cluster
+.PHONY: help setup demo up test lint generate bench build install install-manifests clean cluster cluster-down test-cluster
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
 PREFIX ?= /usr/local
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-17s %s\n' "$$name" "$$what"; done
 
 # npm writes this file at the end of an install; it is older than the lock file when packages changed.
 # Not `npm ci`: it refuses a lock file that lacks a platform's optional packages, and a registry that mirrors only
@@ -54,6 +54,9 @@ bench: setup ## Measure this machine, beside other programs
 
 build: node_modules/.package-lock.json ## Bundle the agent-server into dist/
 	@$(NODE) scripts/build.ts
+
+install-manifests: node_modules/.package-lock.json ## Render the chart into dist/install.yaml, for kubectl apply
+	@$(NODE) scripts/manifests.ts
 
 install: setup ## Link bin/ploinky into $(PREFIX)/bin
 	@mkdir -p "$(PREFIX)/bin" && ln -sf "$(CURDIR)/bin/ploinky" "$(PREFIX)/bin/ploinky" && echo "Linked $(PREFIX)/bin/ploinky"
