@@ -24,8 +24,14 @@ function makeRoute(): Route {
   };
 }
 
-function summary(route: Route, verdict: RouteVerdict, published: [string, string][]): Record<string, string> {
-  const status = routeStatus(route, verdict, { wanted: 'd2', published: new Map(published) }, now);
+function summary(
+  route: Route,
+  verdict: RouteVerdict,
+  published: [string, string][],
+  late: readonly string[] = [],
+): Record<string, string> {
+  const facts = { wanted: 'd2', published: new Map(published), late: new Set(late) };
+  const status = routeStatus(route, verdict, facts, now);
   return Object.fromEntries(
     status.conditions?.map(({ type, status, reason }) => [type, `${status}/${reason}`]) ?? [],
   );
@@ -51,6 +57,20 @@ test('one router that is behind keeps it Pending', () => {
   assert.equal(conditions['Programmed'], 'False/Pending');
 });
 
+test('a Route that is served stays Programmed while a router follows another change, not when it is late', () => {
+  const route = makeRoute();
+  route.status = routeStatus(
+    route,
+    served,
+    { wanted: 'd1', published: new Map([['router-a', 'd1']]), late: new Set() },
+    now,
+  );
+  assert.equal(summary(route, served, [['router-a', 'd1']])['Programmed'], 'True/Programmed');
+  assert.equal(summary(route, served, [['router-a', 'd1']], ['router-a'])['Programmed'], 'False/Pending');
+  const changed = { ...route, metadata: { ...route.metadata, generation: 4 } };
+  assert.equal(summary(changed, served, [['router-a', 'd1']])['Programmed'], 'False/Pending');
+});
+
 test('no router is not the same as every router', () => {
   assert.equal(summary(makeRoute(), served, [])['Programmed'], 'False/Pending');
 });
@@ -64,7 +84,7 @@ test('a Route that clashes is neither Accepted nor Programmed', () => {
 });
 
 test('the same verdict later gives the same status', () => {
-  const facts = { wanted: 'd2', published: new Map([['router-a', 'd2']]) };
+  const facts = { wanted: 'd2', published: new Map([['router-a', 'd2']]), late: new Set<string>() };
   const first = routeStatus(makeRoute(), served, facts, now);
   const again = routeStatus(
     { ...makeRoute(), status: first },

@@ -1,4 +1,4 @@
-import { type ConditionUpdate, setCondition } from '#api/conditions.ts';
+import { type ConditionUpdate, findCondition, setCondition } from '#api/conditions.ts';
 import type { Condition } from '#api/meta.ts';
 import type { RouteReason } from '#api/reasons.ts';
 import type { Route, RouteStatus } from '#api/route.ts';
@@ -11,6 +11,13 @@ export interface RouterFacts {
   readonly wanted: string;
   /** Digest that each live router published, by its Lease's name. */
   readonly published: ReadonlyMap<string, string>;
+  /** Names of those that have not followed although they had the time. */
+  readonly late: ReadonlySet<string>;
+}
+
+/** True while a router is behind that has not had its time yet: look again, nobody will tell that it ran out. */
+export function isWaiting({ wanted, published, late }: RouterFacts): boolean {
+  return [...published].some(([name, digest]) => digest !== wanted && !late.has(name));
 }
 
 /** Pure. The whole status of a Route, in the vocabulary of the Gateway API: Accepted, ResolvedRefs, Programmed. */
@@ -25,7 +32,7 @@ export function routeStatus(
   const updates: ConditionUpdate[] = [
     { type: 'Accepted', ...finding(verdict.accepted), ...observed },
     { type: 'ResolvedRefs', ...finding(verdict.resolved), ...observed },
-    { type: 'Programmed', ...programmed(verdict, routers), ...observed },
+    { type: 'Programmed', ...programmed(route, verdict, routers), ...observed },
   ];
   let conditions: readonly Condition[] = route.status?.conditions ?? [];
   for (const update of updates) conditions = setCondition(conditions, update, now);
@@ -38,7 +45,12 @@ function finding({ ok, reason, message }: Verdict): Finding {
   return { status: ok ? 'True' : 'False', reason, message };
 }
 
-function programmed(verdict: RouteVerdict, { wanted, published }: RouterFacts): Finding {
+/**
+ * A Route that is served stays Programmed while the routers follow a change of something else: every Agent that
+ * comes or goes would cost each Route two writes.
+ */
+function programmed(route: Route, verdict: RouteVerdict, routers: RouterFacts): Finding {
+  const { wanted, published, late } = routers;
   const say = (status: 'True' | 'False', reason: RouteReason, message: string) => ({
     status,
     reason,
@@ -48,5 +60,10 @@ function programmed(verdict: RouteVerdict, { wanted, published }: RouterFacts): 
   if (published.size === 0) return say('False', 'Pending', 'No router runs.');
   const behind = [...published].filter(([, digest]) => digest !== wanted).map(([name]) => name);
   if (behind.length === 0) return say('True', 'Programmed', 'Every router serves the Route as it is now.');
+  const before = findCondition(route.status?.conditions, 'Programmed');
+  const isServed = before?.status === 'True' && before.observedGeneration === route.metadata.generation;
+  if (isServed && behind.every((name) => !late.has(name))) {
+    return say('True', 'Programmed', before.message);
+  }
   return say('False', 'Pending', `Not taken up yet by ${behind.sort().join(', ')}.`);
 }
