@@ -48,7 +48,7 @@ async function up(name: string): Promise<void> {
   print(`The cluster ${name} (${cluster.provider}) is up. Next:
   ${self} kubectl${option} get nodes
   ${self} enter${option} -- bash      # a shell with kubectl and helm on PATH
-  make cluster-down`);
+  ${name === defaultName ? 'make cluster-down' : `${self} down${option}`}`);
 }
 
 async function down(name: string): Promise<void> {

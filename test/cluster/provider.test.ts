@@ -139,6 +139,27 @@ test(
   },
 );
 
+test('a port-forward reaches the pod from the network of the cluster', options, async () => {
+  const forward =
+    'kubectl port-forward -n strict pod/first 18080:8080 >/dev/null & pid=$!; trap "kill $pid" EXIT';
+  const fetch = 'fetch("http://127.0.0.1:18080/").then((a) => a.text()).then((t) => process.stdout.write(t))';
+  const retry = `for i in $(seq 50); do '${process.execPath}' -e '${fetch}' 2>/dev/null && exit 0; sleep 0.2; done; exit 1`;
+  const env = { ...process.env, ...cluster.env };
+  assert.equal(await run([...cluster.enter, 'sh', '-c', `${forward}; ${retry}`], { env }), 'hello\n');
+});
+
+test(
+  'an image outside the cluster cannot be pulled, and that is told within seconds',
+  onlyLocal,
+  async () => {
+    await apply(
+      pod('outside', { containers: [shell('main', forever, { image: 'registry.example.com/none:1' })] }),
+    );
+    const reason = 'jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImagePull';
+    await cluster.kubectl(['wait', '-n', 'strict', 'pod/outside', `--for=${reason}`, '--timeout=15s']);
+  },
+);
+
 test(
   "a pod's authority is the cluster's, and verifies the API server by its Service",
   onlyLocal,

@@ -50,13 +50,13 @@ async function ownProcesses(place: Place): Promise<number[]> {
   const pids = new Set(await groupMembers(place));
   const netns = await tryRun(['ip', 'netns', 'pids', place.netns]);
   for (const line of netns.stdout.split('\n')) if (line !== '') pids.add(Number(line));
-  for (const pid of await processesOf(place)) pids.add(pid);
+  for (const pid of await mountMembers(place)) pids.add(pid);
   for (const pid of await ancestors()) pids.delete(pid);
   return [...pids];
 }
 
-/** Processes whose program names the cluster's folder: those that started before the network was there, or left it. */
-async function processesOf(place: Place): Promise<number[]> {
+/** Processes in the cluster's mount namespace, which is told by the overlay in it. */
+async function mountMembers(place: Place): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;

@@ -16,17 +16,24 @@ interface Recorded {
 /**
  * The process that holds the cluster's mount namespace. In it all that is written below /var goes to the cluster's
  * folder: kubelet and containerd keep sockets, links and caches at fixed places there, which two clusters would share.
+ * Names are asked of the cluster's own DNS, so that a registry outside does not exist at once instead of timing out.
  */
 export async function startAnchor(place: Place, pause: string): Promise<void> {
-  const upper = place.file('var');
-  const options = `lowerdir=/var,upperdir=${upper},workdir=${place.file('var-work')}`;
-  const script = `mkdir -p ${upper} ${place.file('var-work')} && mount -t overlay overlay -o ${options} /var && exec ${pause}`;
+  const [upper, work] = [place.file('var'), place.file('var-work')];
+  for (const folder of [upper, work]) await mkdir(folder, { recursive: true });
+  const resolver = place.file('config', 'resolv.conf');
+  await writeFile(resolver, `nameserver ${place.dns}\n`);
+  const script = [
+    `mount -t overlay overlay -o lowerdir=/var,upperdir=${upper},workdir=${work} /var`,
+    `{ [ ! -e /etc/resolv.conf ] || mount --bind ${resolver} /etc/resolv.conf; }`,
+    `exec ${pause}`,
+  ].join(' && ');
   const unshare = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script];
-  const pid = launch([...enterNetwork(place), ...unshare], place.file('log', 'anchor.log'));
+  const log = place.file('log', 'anchor.log');
+  const pid = launch([...enterNetwork(place), ...unshare], log);
   await record(place, 'anchor', pid, []);
   for (let tries = 0; !isProgram(pid, pause); tries += 1) {
-    if (tries > 200)
-      throw new Error(`no mount namespace: ${await readFile(place.file('log', 'anchor.log'), 'utf8')}`);
+    if (tries > 200) throw new Error(`no mount namespace for the cluster: ${await readFile(log, 'utf8')}`);
     await sleep(10);
   }
 }
