@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { type CustomResourceDefinition, customResourceDefinitions } from '#api/crd.ts';
 import { kinds } from '#api/kinds.ts';
 import { editorSchema } from '#api/schema/editor-schema.ts';
+import { valuesSchema } from '../chart/values-schema.ts';
 import { rbacYaml } from '../rbac/yaml.ts';
 import { conditionsReference } from './conditions-reference.ts';
 import { kindReference } from './kind-reference.ts';
@@ -19,6 +20,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     files.set(`docs/reference/${kind.singular}.md`, kindReference(kind));
   }
   files.set(`${chartFiles}/rbac.yaml`, rbacYaml());
+  files.set('charts/ploinky/values.schema.json', `${JSON.stringify(valuesSchema(), null, 2)}\n`);
   return files.set('docs/reference/conditions.md', conditionsReference());
 }
 

@@ -127,6 +127,8 @@ const wrong: Readonly<Record<string, RegExp>> = {
   'scope: cluster': /\/scope/,
   'agentNamespaces: [Team]': /\/agentNamespaces\/0/,
   '{scope: Namespaced, agentNamespaces: [a]}': /\/agentNamespaces/,
+  'podDefaults: {tolerations: []}': /\/podDefaults.*'tolerations' not allowed/,
+  'podDefaults: {securityContext: {runAsUser: 0}}': /\/podDefaults\/securityContext\/runAsUser/,
   'hostClaims: {a: []}': /\/hostClaims\/a/,
   'controller: {extraArgs: ["-x"]}': /\/controller\/extraArgs\/0/,
   'controller: {leaseSeconds: 1}': /\/controller\/leaseSeconds/,
