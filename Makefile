@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench build install install-manifests clean cluster cluster-down test-cluster
+.PHONY: help setup demo up test lint generate bench build images install install-manifests clean cluster cluster-down test-cluster
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -52,8 +52,11 @@ generate: node_modules/.package-lock.json ## Write crds/ and docs/reference from
 bench: setup ## Measure this machine, beside other programs
 	@$(NODE) scripts/bench.ts
 
-build: node_modules/.package-lock.json ## Bundle the agent-server into dist/
+build: node_modules/.package-lock.json ## Bundle the agent-server and the cluster's programs into dist/
 	@$(NODE) scripts/build.ts
+
+images: setup ## Build the container images that tests load, and print their sizes
+	@$(NODE) scripts/images.ts
 
 install-manifests: node_modules/.package-lock.json ## Render the chart into dist/install.yaml, for kubectl apply
 	@$(NODE) scripts/manifests.ts

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -81,11 +80,11 @@ export async function buildProgram(name: Program, folder = join(root, 'dist')): 
  * folder, and returns it. All files are beside each other. The folder is replaced as a whole.
  */
 export async function buildApp(folder = join(root, 'dist/app')): Promise<string> {
-  const entries = Object.entries(appEntries).filter(([, path]) => existsSync(join(root, path)));
   const temporary = `${folder}.${process.pid}.tmp`;
+  const entries = Object.entries(appEntries).map(([name, path]) => [name, join(root, path)]);
   await build({
     ...common,
-    entryPoints: Object.fromEntries(entries.map(([name, path]) => [name, join(root, path)])),
+    entryPoints: Object.fromEntries(entries),
     splitting: true,
     // Stack traces and the types of errors in logs keep the names of the source, for a megabyte or two.
     minifyIdentifiers: false,

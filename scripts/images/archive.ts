@@ -14,6 +14,8 @@ export interface ImageConfig {
 export interface Layer {
   /** Of the uncompressed layer: the same in every builder's storage. */
   readonly diffId: string;
+  /** Where it is in the archive, compressed or not. */
+  readonly blob: string;
   readonly files: readonly LayerFile[];
 }
 
@@ -36,23 +38,30 @@ interface Descriptor {
 export async function readArchive(archive: string): Promise<Image> {
   const read = async (path: string) =>
     JSON.parse(await runProgram('tar', ['-xOf', archive, path])) as unknown;
-  const { manifests } = (await read('index.json')) as { manifests: readonly Descriptor[] };
-  const manifest = (await read(blobOf(manifests[0]))) as {
-    config: Descriptor;
-    layers: readonly Descriptor[];
-  };
+  const manifest = await readManifest(read);
   const image = (await read(blobOf(manifest.config))) as {
     config: ImageConfig;
     rootfs: { diff_ids: readonly string[] };
   };
   const layers: Layer[] = [];
   for (const [index, layer] of manifest.layers.entries()) {
-    layers.push({
-      diffId: image.rootfs.diff_ids[index] ?? '',
-      files: await listLayer(archive, blobOf(layer)),
-    });
+    const blob = blobOf(layer);
+    layers.push({ diffId: image.rootfs.diff_ids[index] ?? '', blob, files: await listLayer(archive, blob) });
   }
   return { config: image.config, layers };
+}
+
+interface Manifest {
+  readonly config: Descriptor;
+  readonly layers: readonly Descriptor[];
+}
+
+/** Some builders put an index of their own between the archive's index and the image. */
+async function readManifest(read: (path: string) => Promise<unknown>): Promise<Manifest> {
+  let found = (await read('index.json')) as Partial<Manifest> & { manifests?: readonly Descriptor[] };
+  while (found.manifests !== undefined) found = (await read(blobOf(found.manifests[0]))) as typeof found;
+  if (found.config === undefined || found.layers === undefined) throw new Error('the archive has no image');
+  return { config: found.config, layers: found.layers };
 }
 
 /** Sum of the sizes of regular files, in bytes. */

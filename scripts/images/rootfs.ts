@@ -54,13 +54,15 @@ export async function ensureRootfs(cache: string, progress: (message: string) =>
   const draft = `${folder}.draft`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true });
-  const root = join(draft, 'root');
+  const work = join(draft, 'work');
+  const root = join(work, 'root');
+  await mkdir(work);
   const options = ['--variant=minbase', `--include=${included.join(',')}`];
   await runProgram('debootstrap', [...options, suite, root, mirror]);
   await writeSlice(root, slices.python, join(draft, 'python.tar'));
-  await writeMusl(root, draft);
+  await writeMusl(root, work, join(draft, 'musl.tar'));
   await writeDebian(root, join(draft, 'debian.tar'));
-  await rm(root, { recursive: true });
+  await rm(work, { recursive: true });
   await rename(draft, folder);
   return folder;
 }
@@ -90,19 +92,19 @@ async function writeSlice(root: string, packages: readonly string[], archive: st
     .filter((path) => path.startsWith('/') && !/^\/(\.|usr\/share\/(doc|man|locale|lintian))/.test(path))
     // Packages of this Debian still name /lib and the like, which are links into /usr.
     .map((path) => path.slice(1).replace(/^(bin|sbin|lib|lib64|lib32)\//, 'usr/$1/'));
-  const list = `${archive}.list`;
+  const list = `${root}.list`;
   await writeFile(list, [...new Set([...top, ...merged, ...files])].filter((path) => path !== '').join('\n'));
   await pack(root, archive, ['--no-recursion', '--files-from', list]);
 }
 
-async function writeMusl(root: string, draft: string): Promise<void> {
-  const plain = join(draft, 'musl-plain.tar');
-  const folder = join(draft, 'musl');
+async function writeMusl(root: string, work: string, archive: string): Promise<void> {
+  const plain = join(work, 'musl-plain.tar');
+  const folder = join(work, 'musl');
   await writeSlice(root, slices.musl, plain);
   await mkdir(folder);
   await runProgram('tar', ['-C', folder, '-xf', plain]);
   await runProgram('chroot', [folder, '/bin/busybox', '--install', '-s', '/bin']);
-  await pack(folder, join(draft, 'musl.tar'), ['.']);
+  await pack(folder, archive, ['.']);
 }
 
 async function writeDebian(root: string, archive: string): Promise<void> {

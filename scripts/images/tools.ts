@@ -2,7 +2,7 @@ import { messageOf } from '#kit/errors.ts';
 import { isInstalled, runProgram } from './program.ts';
 
 /** Programs that build images without a daemon, and the Debian packages that have them. */
-const tools = { buildah: 'buildah', debootstrap: 'debootstrap', runc: 'runc', tar: 'tar' };
+const tools = { buildah: 'buildah', debootstrap: 'debootstrap', tar: 'tar' };
 
 /**
  * Installs the programs that are missing, where that is possible, or says in a sentence why images cannot be built
