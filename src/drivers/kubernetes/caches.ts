@@ -1,0 +1,110 @@
+import {
+  type NetworkPolicy,
+  networkPolicyResource,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaimResource,
+  podResource,
+} from '#api/cluster-kinds.ts';
+import { agentUidLabel } from '#api/labels.ts';
+import type { KubeObject, Resource } from '#api/meta.ts';
+import type { CacheEvent } from '#kube/cache.ts';
+import { createInformer, type Informer } from '#kube/informer.ts';
+import type { WorkloadId } from '../workload.ts';
+import { managedSelector, workloadIdOf } from './names.ts';
+import { factsOf, type PodFacts } from './observe/pod-facts.ts';
+import type { KubernetesDriverOptions } from './options.ts';
+
+/** Everything that the driver follows; of pods only what it reads is kept. */
+export interface Caches {
+  readonly pods: Informer<Pod>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly policies: Informer<NetworkPolicy>;
+  readonly synced: Promise<unknown>;
+  podsOf(uid: string): PodFacts[];
+  claimsOf(uid: string): PersistentVolumeClaim[];
+  /** Runs `action`, whose changes of the caches are this process's own and no news. */
+  quietly<R>(action: () => R): R;
+  stop(): Promise<void>;
+}
+
+const uidIndex = 'uid';
+
+function uidOf({ metadata }: KubeObject): string[] {
+  const uid = metadata.labels?.[agentUidLabel];
+  return uid === undefined ? [] : [uid];
+}
+
+/** Begins to follow; `onChange` hears of every change that others made and that may matter. */
+export function startCaches(options: KubernetesDriverOptions, onChange: (id: WorkloadId) => void): Caches {
+  const inform = <T extends KubeObject>(resource: Resource, transform?: (object: T) => T) =>
+    createInformer<T>({
+      ...options,
+      ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+      resource,
+      labelSelector: managedSelector,
+      indexes: { [uidIndex]: uidOf },
+      ...(transform === undefined ? {} : { transform }),
+    });
+  const pods = inform<Pod>(podResource, trimPod);
+  const claims = inform<PersistentVolumeClaim>(persistentVolumeClaimResource);
+  const policies = inform<NetworkPolicy>(networkPolicyResource);
+  let isQuiet = false;
+  const tell = (event: CacheEvent<KubeObject>, matters: boolean) => {
+    const id = workloadIdOf(event.object);
+    if (id !== undefined && matters && !isQuiet) onChange(id);
+  };
+  const stops = [
+    pods.cache.subscribe((event) => tell(event, podMatters(event))),
+    claims.cache.subscribe((event) => tell(event, claimMatters(event))),
+    policies.cache.subscribe((event) => tell(event, true)),
+    options.secrets.subscribe((event) => tell(event, event.type !== 'added')),
+    options.configMaps.subscribe((event) => tell(event, event.type !== 'added')),
+  ];
+  const informers = [pods, claims, policies] as const;
+  for (const informer of informers) informer.start();
+  return {
+    pods,
+    claims,
+    policies,
+    synced: Promise.all(informers.map(({ synced }) => synced)),
+    podsOf: (uid) => pods.cache.byIndex(uidIndex, uid).map(factsOf),
+    claimsOf: (uid) => claims.cache.byIndex(uidIndex, uid),
+    quietly(action) {
+      const before = isQuiet;
+      isQuiet = true;
+      try {
+        return action();
+      } finally {
+        isQuiet = before;
+      }
+    },
+    async stop() {
+      for (const stop of stops) stop();
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+function podMatters({ object, old }: CacheEvent<Pod>): boolean {
+  return old === undefined || JSON.stringify(factsOf(old)) !== JSON.stringify(factsOf(object));
+}
+
+function claimMatters({ object, old }: CacheEvent<PersistentVolumeClaim>): boolean {
+  const view = ({ metadata, status }: PersistentVolumeClaim) =>
+    JSON.stringify([status?.phase, metadata.deletionTimestamp, metadata.labels, metadata.annotations]);
+  return old === undefined || view(old) !== view(object);
+}
+
+/** Thousands of pods are kept: only what is read of them. */
+function trimPod(pod: Pod): Pod {
+  const { nodeName, activeDeadlineSeconds, volumes } = pod.spec;
+  const claims = volumes?.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined) ?? [];
+  pod.spec = {
+    containers: [],
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
+    ...(claims.length === 0 ? {} : { volumes: claims }),
+  };
+  return pod;
+}
