@@ -32,6 +32,19 @@ export async function findInstallation(
   return { namespace, homeNamespace: homeNamespaceOf(routers[0]) ?? namespace, routers };
 }
 
+/** As `findInstallation`; `hidden` where it would throw because the caller may look nowhere. */
+export async function lookForInstallation(
+  cluster: Cluster,
+  options: Pick<GlobalOptions, 'homeNamespace'>,
+): Promise<Installation | 'hidden' | undefined> {
+  try {
+    return await findInstallation(cluster, options);
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === exitCodes.refused) return 'hidden';
+    throw error;
+  }
+}
+
 export async function listRouterPods({ client }: Cluster, namespace: string | undefined): Promise<Pod[]> {
   const where = namespace === undefined ? {} : { namespace };
   const { items } = await client.list<Pod>(podResource, { ...where, labelSelector: selectorOf('router') });

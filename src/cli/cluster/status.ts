@@ -3,15 +3,15 @@ import type { Cli, Cluster } from '../context.ts';
 import type { GlobalOptions } from '../target.ts';
 import { toLine } from '../wait-agents.ts';
 import { type ProgramFacts, readPrograms } from './facts.ts';
-import { findInstallation } from './installation.ts';
+import { lookForInstallation } from './installation.ts';
 import { findPublicUrl, parseRouterUrl } from './public-url.ts';
 
 export interface ClusterStatus {
   readonly context: string;
   readonly server: string;
   readonly namespace: string;
-  /** A router is ready. */
-  readonly up: boolean;
+  /** A router is ready. `undefined`: the caller may not look. */
+  readonly up: boolean | undefined;
   /** Where the router listens for everybody; undefined: port-forward leads to it. */
   readonly url: string | undefined;
   /** Undefined: not installed. */
@@ -29,12 +29,13 @@ export async function readClusterStatus(
   const where = options.allNamespaces ? {} : { namespace };
   const { items } = await client.list<Agent>(agentResource, where);
   const agents = items.map((agent) => ({ ...toLine(agent), namespace: agent.metadata.namespace ?? '' }));
-  const installation = await findInstallation(cluster, options);
+  const installation = await lookForInstallation(cluster, options);
   const common = { context, server, namespace, agents };
-  if (installation === undefined) {
-    return { ...common, up: false, url: undefined, home: undefined, programs: undefined };
-  }
   const named = options.router === undefined ? undefined : parseRouterUrl(options.router);
+  if (installation === undefined || installation === 'hidden') {
+    const up = installation === 'hidden' ? undefined : false;
+    return { ...common, up, url: named, home: undefined, programs: undefined };
+  }
   const [programs, found] = await Promise.all([
     readPrograms(cluster, installation, cli.clock.now()),
     findPublicUrl(cluster, installation.namespace),
@@ -48,12 +49,18 @@ export function describePrograms({
   context,
   server,
   namespace,
+  up,
   url,
   home,
   programs,
 }: ClusterStatus): string[] {
   const title = `${context} (${server}), namespace ${namespace}`;
-  if (programs === undefined) return [title, '- Router: not installed'];
+  if (programs === undefined) {
+    return [
+      title,
+      `- Router: ${up === undefined ? 'not yours to see; name its namespace with --home-namespace' : 'not installed'}`,
+    ];
+  }
   const { ready, all } = programs.routerPods;
   const where = url === undefined ? 'by port-forward' : `listening ${url}`;
   return [

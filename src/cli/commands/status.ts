@@ -21,7 +21,8 @@ interface StatusOptions extends GlobalOptions {
 
 /** What is shown of a workspace and of a cluster alike. */
 interface Shown {
-  readonly up: boolean;
+  /** Undefined: unknown. */
+  readonly up: boolean | undefined;
   /** A title, then what is to be said of the programs. */
   readonly lines: readonly string[];
   readonly agents: readonly (AgentLine & { readonly namespace?: string })[];
@@ -57,7 +58,7 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
         );
   print(cli, shown, { format, namespaces: options.allNamespaces === true });
   // Said already; only the exit code is left to give.
-  if (!shown.up) throw new CliError(exitCodes.notRunning, '');
+  if (shown.up === false) throw new CliError(exitCodes.notRunning, '');
 }
 
 async function showWorkspace(cli: Cli, folder: string, options: StatusOptions): Promise<Shown> {
@@ -125,7 +126,7 @@ function print(
     if (agents.length > 0) {
       terminal.print('');
       terminal.print(formatAgents(agents, { format, namespaces, terminal }));
-    } else if (up) terminal.print('- Agents: none');
+    } else if (up !== false) terminal.print('- Agents: none');
   }
 }
 
