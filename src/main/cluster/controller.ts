@@ -1,44 +1,48 @@
-import { startManager } from '#controllers/manager.ts';
-import type { Client } from '#kube/client.ts';
 import { createLog } from '../log.ts';
 import { parseChoice, parseFlags, parseHostClaims, parseHostPort, parseWhole } from '../options.ts';
+import { resolveByMachine } from '../resolve.ts';
 import { type Running, runUntilEnded } from '../run.ts';
 import { startLeading } from './leading.ts';
-import { commonFlags, openProgram, type Program, serveStatus } from './program.ts';
+import { manageCluster } from './manage.ts';
+import { podFlags, readPodFlags, settlePods } from './pod-settings.ts';
+import { commonFlags, openProgram, serveStatus } from './program.ts';
 
 /** The controller of a cluster. One of its replicas leads and reconciles; the others wait for the Lease. */
 const log = createLog('controller');
 
 const flagDefaults = {
   ...commonFlags,
-  'agent-image': '',
-  'bundle-image': '',
-  bundle: 'Auto',
-  'router-address': '',
-  'egress-address': '',
-  'storage-access-mode': 'Auto',
+  ...podFlags,
   'host-claims': '',
   'leader-elect': 'true',
   'lease-seconds': '15',
   'status-listen': '0.0.0.0:9090',
-  'pod-defaults': '',
-  'shared-claim': '',
 };
-type Flags = Record<keyof typeof flagDefaults, string>;
 
 async function start(): Promise<Running> {
-  const flags: Flags = parseFlags(process.argv.slice(2), flagDefaults);
+  const flags = parseFlags(process.argv.slice(2), flagDefaults);
   const statusAddress = parseHostPort('status-listen', flags['status-listen']);
   const elects = parseChoice('leader-elect', flags['leader-elect'], ['true', 'false']) === 'true';
   const leaseSeconds = parseWhole('lease-seconds', flags['lease-seconds'], 1, 3_600);
   const hostClaims = parseHostClaims('host-claims', flags['host-claims']);
+  const pods = await readPodFlags(flags);
   const program = await openProgram('controller', flags, log);
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const leading = startLeading({
     ...program,
     namespace: program.homeNamespace,
     identity: `${program.podName}_${program.random.uuid()}`,
     leaseSeconds: elects ? leaseSeconds : undefined,
-    work: (client) => manage(program, client, hostClaims),
+    async work(client) {
+      const settings = await settlePods(pods, program, {
+        client,
+        signal,
+        resolve: resolveByMachine,
+        onMoved: startAnew,
+      });
+      return manageCluster({ program, client, settings, hostClaims });
+    },
     onFailed(message, error) {
       log.error(message, { error });
       process.exit(1);
@@ -49,6 +53,7 @@ async function start(): Promise<Running> {
   );
   return {
     async close() {
+      stopping.abort(new Error('the controller ends'));
       await leading.stop();
       status.close();
       await program.client.close();
@@ -56,17 +61,10 @@ async function start(): Promise<Running> {
   };
 }
 
-function manage(program: Program, client: Client, hostClaims: Record<string, string[]>) {
-  const { namespace, podName, ...common } = program;
-  return startManager({
-    ...common,
-    client,
-    drivers: [],
-    host: { codeRoot: '/' },
-    identity: podName,
-    hostClaims,
-    ...(namespace !== undefined && { namespace }),
-  });
+/** Every pod's configuration names the address: the next leader writes them all again. Rare, so not worth a path of its own. */
+function startAnew(what: string): void {
+  log.warn('an address that pods are given is another now, the controller starts anew', { what });
+  process.kill(process.pid, 'SIGTERM');
 }
 
 runUntilEnded(log, start, { parent: 'none' });

@@ -30,6 +30,9 @@ const flagDefaults = {
   limits: '',
 };
 
+/** Running calls may take this long after that, within the pod's own time to end of 60 s; `--limits drainMs=…` says another. */
+const drainMs = 45_000;
+
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), flagDefaults);
   const listeners = {
@@ -56,7 +59,7 @@ async function start(): Promise<Running> {
       ...common,
       tables,
       keys,
-      limits: { ...limits, lameDuckMs },
+      limits: { drainMs, ...limits, lameDuckMs },
       registry: program.registry,
       accessLog: createAccessLog('router'),
       version,
