@@ -14,7 +14,7 @@ import type { IndexFunctions } from '#kube/indexes.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { masterSecretName } from '#wire/keys.ts';
-import { agentIndexes, createAgentController } from './agent/controller.ts';
+import { agentIndexes, createAgentController, type SecretAccess } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
 import { awaitMasterKey } from './master-key.ts';
@@ -45,6 +45,8 @@ export interface SharedInformers {
   readonly agents: Informer<Agent>;
   /** Of at least the home namespace and every namespace that has Agents. */
   readonly secrets: Informer<Secret>;
+  /** The same, when it reads a namespace at a time. */
+  readonly secretAccess?: SecretAccess;
   readonly configMaps: Informer<ConfigMap>;
 }
 
@@ -61,7 +63,8 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   await awaitMasterKey(options.client, options.homeNamespace, options);
   const inform = informerFactory(options);
   const { homeNamespace, hostClaims = {} } = options;
-  const { agents, secrets, configMaps } = options.informers ?? ownInformers(inform);
+  const { agents, secrets, configMaps, secretAccess } = options.informers ?? ownInformers(inform);
+  const access = secretAccess === undefined ? {} : { secretAccess };
   const routes = inform<Route>(routeResource);
   const tasks = inform<Task>(taskResource);
   const leases = inform<Lease>(leaseResource, {}, homeNamespace);
@@ -71,7 +74,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     instance: options.identity,
   });
   const controllers = [
-    createAgentController({ ...options, agents, secrets, configMaps, events }),
+    createAgentController({ ...options, agents, secrets, ...access, configMaps, events }),
     createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
     createTaskController({ ...options, tasks }),
   ];

@@ -24,7 +24,7 @@ const checks: readonly Check[] = [
   isSuspended,
   runtimeIsUnavailable,
   moreReplicasThanTheHostRuns,
-  rightsAreMissing,
+  namespaceIsUnknown,
   masterKeyIsAbsent,
   dependenciesFormACycle,
   referencesAreMissing,
@@ -69,9 +69,9 @@ function moreReplicasThanTheHostRuns({ agent, runtime }: AgentFacts): Verdict | 
   return { action: 'hold', reason: 'ReplicasNotSupported', message };
 }
 
-function rightsAreMissing({ forbidden }: AgentFacts): Verdict | undefined {
-  if (forbidden === undefined) return undefined;
-  return { action: 'leave', reason: 'Forbidden', message: forbidden, wait: 30_000 };
+function namespaceIsUnknown({ blocked }: AgentFacts): Verdict | undefined {
+  if (blocked === undefined) return undefined;
+  return { action: 'leave', ...blocked, wait: blocked.reason === 'Forbidden' ? 30_000 : 1_000 };
 }
 
 function masterKeyIsAbsent({ masterKeys }: AgentFacts): Verdict | undefined {

@@ -20,10 +20,15 @@ export interface AgentFacts {
   readonly observed: Observed | undefined;
   /** What the agent-servers of the instances said last. */
   readonly reports: readonly AgentReport[];
-  /** Rights that this controller lacks in the Agent's namespace and how to grant them; undefined: none is known to be missing. */
-  readonly forbidden: string | undefined;
+  /** Why too little is known of the Agent's namespace to touch anything in it; undefined: enough is. */
+  readonly blocked: Blocked | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+}
+
+export interface Blocked {
+  readonly reason: 'Forbidden' | 'Starting';
+  readonly message: string;
 }
 
 export interface Refusal {

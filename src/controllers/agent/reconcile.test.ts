@@ -370,7 +370,10 @@ test('a pod that the kubelet starts again and again is given up after the fifth 
 
 test('a controller that lacks rights in the namespace says which', async () => {
   const stage = createStage(makeAgent());
-  stage.facts = { ...onCluster, forbidden: 'kubectl create rolebinding …' };
+  stage.facts = {
+    ...onCluster,
+    blocked: { reason: 'Forbidden', message: 'kubectl create rolebinding …' },
+  };
   await stage.reconcile();
   const ready = stage.agent?.status?.conditions?.find(({ type }) => type === 'Ready');
   assert.deepEqual([ready?.reason, ready?.message], ['Forbidden', 'kubectl create rolebinding …']);

@@ -34,7 +34,7 @@ export function makeFacts(facts: Partial<AgentFacts> = {}): AgentFacts {
     history: emptyHistory,
     observed: undefined,
     reports: [],
-    forbidden: undefined,
+    blocked: undefined,
     now: noon,
     ...facts,
   };
