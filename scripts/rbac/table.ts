@@ -10,6 +10,8 @@ export interface Permission {
   /** Only these objects. `create` cannot be narrowed so. */
   readonly names?: readonly string[];
   readonly why: string;
+  /** Needed in a fault or a race that a run of the tests may never see. */
+  readonly rarely?: true;
 }
 
 export type RoleName =
@@ -73,9 +75,16 @@ const controller: RoleTable = {
     },
     {
       group: core,
+      resources: ['configmaps'],
+      verbs: ['get'],
+      why: 'Whether it is there, before those of its namespace were listed.',
+      rarely: true,
+    },
+    {
+      group: core,
       resources: ['persistentvolumeclaims'],
-      verbs: ['create', 'delete', 'list', 'watch'],
-      why: 'One workspace a replica; why it is pending.',
+      verbs: ['create', 'delete', 'list', 'patch', 'watch'],
+      why: 'One workspace a replica; an Agent takes over that of an earlier one of its name.',
     },
     {
       group: 'networking.k8s.io',
@@ -84,6 +93,12 @@ const controller: RoleTable = {
       why: 'One policy an Agent.',
     },
     { group: core, resources: ['events'], verbs: ['create', 'patch'], why: 'What happened to an Agent.' },
+    {
+      group: core,
+      resources: ['events'],
+      verbs: ['list'],
+      why: 'Why a container is not made: the kubelet writes that nowhere else.',
+    },
   ],
 };
 
@@ -208,3 +223,13 @@ export const roles: Readonly<Record<RoleName, RoleTable>> = {
   edit,
   admin,
 };
+
+/** Every permission that is there for faults and races, one verb and resource each. */
+export function rarePermissions(): { group: string; resource: string; verb: string }[] {
+  const all = Object.values(roles).flatMap(({ permissions }) => permissions);
+  return all
+    .filter(({ rarely }) => rarely)
+    .flatMap(({ group, resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
+    );
+}

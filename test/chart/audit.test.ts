@@ -72,14 +72,24 @@ const everything = [
 ];
 
 it('a log that uses what is granted, and all of it, has no differences; an apply that creates counts as both', () => {
-  assert.deepEqual(compareAudit(everything, roles), { usedNotGranted: [], grantedNotUsed: [], requests: 5 });
+  const nothing = { usedNotGranted: [], grantedNotUsed: [], rarelyUsed: [] };
+  assert.deepEqual(compareAudit(everything, roles), { ...nothing, requests: 5 });
 });
 
 it('a grant that nothing used is named with its role', () => {
   const { grantedNotUsed } = compareAudit(everything.slice(1), roles);
-  assert.deepEqual(grantedNotUsed, [
-    `${user} list agents.ploinky.dev in all namespaces by ClusterRole watch`,
-  ]);
+  assert.deepEqual(grantedNotUsed, [`${user} list agents.ploinky.dev by ClusterRole watch`]);
+});
+
+it('a grant that is for faults and races is told apart', () => {
+  const rarely = [{ group: 'ploinky.dev', resource: 'agents', verb: 'list' }];
+  const { grantedNotUsed, rarelyUsed } = compareAudit(everything.slice(1), roles, rarely);
+  assert.deepEqual([grantedNotUsed.length, rarelyUsed.length], [0, 1]);
+});
+
+it('a role that two namespaces bind is used when it is used in one', () => {
+  const everywhere = [...roles, binding('RoleBinding', 'ClusterRole', 'watch', 'b')] as KubeObject[];
+  assert.deepEqual(compareAudit(everything, everywhere).grantedNotUsed, []);
 });
 
 it('a Secret of another name, and a list without the field selector, are not granted', () => {

@@ -4,8 +4,10 @@ import { type Grant, grantsOf } from './grants.ts';
 export interface AuditComparison {
   /** `USER VERB RESOURCE in NAMESPACE (HTTP CODE), N times`: asked for by a service account, and no role says so. */
   readonly usedNotGranted: string[];
-  /** `USER VERB RESOURCE in NAMESPACE by ROLE`: nobody ever asked. */
+  /** `USER VERB RESOURCE by ROLE`: not asked for anywhere. */
   readonly grantedNotUsed: string[];
+  /** The same, of what only a fault or a race needs. */
+  readonly rarelyUsed: string[];
   /** How many requests of service accounts that the roles speak of were looked at. Zero: the log is another's. */
   readonly requests: number;
 }
@@ -40,26 +42,41 @@ interface Use {
 /**
  * Compares what the programs asked an API server with what the chart's roles let them. `auditLines` are lines of its
  * audit log; `roles` the rendered objects of the chart (others than RBAC's are passed over). Only service accounts
- * that the roles speak of count. Requests for no resource (`/healthz`, discovery) and reviews of one's own rights
+ * that the roles speak of count. `rarely` names what a run may do without: see `rarePermissions`. Requests for no resource (`/healthz`, discovery) and reviews of one's own rights
  * are everybody's and need no role.
  */
-export function compareAudit(auditLines: Iterable<string>, roles: readonly KubeObject[]): AuditComparison {
+export function compareAudit(
+  auditLines: Iterable<string>,
+  roles: readonly KubeObject[],
+  rarely: readonly Pick<Grant, 'group' | 'resource' | 'verb'>[] = [],
+): AuditComparison {
   const grants = grantsOf(roles);
   const users = new Set(grants.map(({ user }) => user));
-  const unused = new Set(grants);
+  // A role that several namespaces bind is used when it is used in one of them.
+  const unused = new Map(grants.map((grant) => [describeGrant(grant), grant]));
   const ungranted = new Map<string, number>();
   let requests = 0;
   for (const use of usesIn(auditLines, users)) {
     requests += 1;
     const granting = grants.filter((grant) => covers(grant, use));
-    for (const grant of granting) unused.delete(grant);
+    for (const grant of granting) unused.delete(describeGrant(grant));
     if (granting.length > 0) continue;
     const text = describeUse(use);
     ungranted.set(text, (ungranted.get(text) ?? 0) + 1);
   }
+  const isRare = (grant: Grant) =>
+    rarely.some(
+      ({ group, resource, verb }) =>
+        group === grant.group && resource === grant.resource && verb === grant.verb,
+    );
+  const left = [...unused.values()];
   return {
     usedNotGranted: [...ungranted].map(([text, count]) => `${text}, ${count} times`).sort(),
-    grantedNotUsed: [...unused].map(describeGrant).sort(),
+    grantedNotUsed: left
+      .filter((grant) => !isRare(grant))
+      .map(describeGrant)
+      .sort(),
+    rarelyUsed: left.filter(isRare).map(describeGrant).sort(),
     requests,
   };
 }
@@ -112,9 +129,9 @@ function describeUse({ user, verb, group, resource, namespace, code }: Use): str
   return `${user} ${verb} ${fullResource(group, resource)} in ${namespace ?? 'all namespaces'} (HTTP ${code})`;
 }
 
-function describeGrant({ user, verb, group, resource, namespace, name, role }: Grant): string {
+function describeGrant({ user, verb, group, resource, name, role }: Grant): string {
   const only = name === undefined ? '' : ` ${name}`;
-  return `${user} ${verb} ${fullResource(group, resource)}${only} in ${namespace ?? 'all namespaces'} by ${role}`;
+  return `${user} ${verb} ${fullResource(group, resource)}${only} by ${role}`;
 }
 
 function fullResource(group: string, resource: string): string {

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chartFolder, homeNamespace, parseObjects } from '../../scripts/chart/helm.ts';
 import { ensureImages } from '../../scripts/images/ensure.ts';
+import { rarePermissions } from '../../scripts/rbac/table.ts';
 import { compareAudit } from '../chart/audit.ts';
 import { previousChart } from '../chart/previous.ts';
 import { type Cluster, chooseProvider, startCluster } from './provider.ts';
@@ -125,7 +126,10 @@ describe('the chart on a real cluster', options, () => {
     if (cluster.auditLog === undefined) return t.skip('this provider has no audit log that tests can read');
     const lines = (await readFile(cluster.auditLog, 'utf8')).split('\n');
     const rendered = await cluster.helm(['get', 'manifest', 'ploinky', '-n', homeNamespace]);
-    const { usedNotGranted, requests } = compareAudit(lines, parseObjects(rendered));
+    const compared = compareAudit(lines, parseObjects(rendered), rarePermissions());
+    const { usedNotGranted, requests } = compared;
+    // A few agents use a part of the rights; the whole suite is what all are measured by.
+    progress(`not used in this run: ${compared.grantedNotUsed.length}`);
     assert.ok(requests > 50, `${requests} requests`);
     assert.deepEqual(usedNotGranted, []);
   });
