@@ -25,7 +25,9 @@ export const imageNames = ['controller', 'agent', 'examples', 'python', 'musl'] 
 export type ImageName = (typeof imageNames)[number];
 
 /** How an image is called in a cluster that tests use. */
-export const tagOf = (name: ImageName) => `localhost/ploinky/${name}:test`;
+export const tagOf = (name: ImageName) =>
+  // The name that the files in examples/ give.
+  name === 'examples' ? 'docker.io/ploinky/examples:0.1.0' : `localhost/ploinky/${name}:test`;
 
 /** What an image adds to, by its tag in the builder's storage. */
 export function baseOf(name: ImageName, bases: Bases | undefined): string {
