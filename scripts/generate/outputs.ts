@@ -16,7 +16,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     files.set(`${chartFiles}/crds/${name}`, crdYaml(keptByHelm(definition)));
   }
   for (const kind of Object.values(kinds)) {
-    files.set(`crds/${kind.singular}.schema.json`, `${JSON.stringify(editorSchema(kind), null, 2)}\n`);
+    files.set(`schemas/${kind.singular}.json`, `${JSON.stringify(editorSchema(kind), null, 2)}\n`);
     files.set(`docs/reference/${kind.singular}.md`, kindReference(kind));
   }
   files.set(`${chartFiles}/rbac.yaml`, rbacYaml());
@@ -28,7 +28,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
 const chartFiles = 'charts/ploinky/files';
 
 /** Folders in which nothing but generated files lies. */
-export const generatedFolders = ['crds', 'docs/reference', `${chartFiles}/crds`] as const;
+export const generatedFolders = ['schemas', 'crds', 'docs/reference', `${chartFiles}/crds`] as const;
 
 /** A CRD that goes takes every object of its kind along, so uninstalling the chart leaves it. */
 function keptByHelm(definition: CustomResourceDefinition): CustomResourceDefinition {
