@@ -4,7 +4,7 @@ import { version } from '#main/version.ts';
 import { type Image, readArchive } from '../../scripts/images/archive.ts';
 import { ensureImages } from '../../scripts/images/ensure.ts';
 import { limits, measureImage } from '../../scripts/images/sizes.ts';
-import { type Rootfs, unpackImage, unpackWithAgent } from './rootfs.ts';
+import { type Rootfs, unpackImage, unpackWithAgent, unpackWithAgentImage } from './rootfs.ts';
 
 const ensured = await ensureImages(['controller', 'agent', 'python', 'musl'], (line) => console.error(line));
 const archives = 'missing' in ensured ? {} : ensured.archives;
@@ -106,6 +106,19 @@ for (const name of ['python', 'musl'] as const) {
     });
   });
 }
+
+suite('The whole agent image mounted at /Agent, by a runtime that knows no subPath', { skip }, () => {
+  let rootfs: Rootfs;
+  before(async () => {
+    rootfs = await unpackWithAgentImage(archiveOf('musl'), archiveOf('agent'));
+  });
+  after(() => rootfs.remove());
+
+  test('the agent-server starts there as well', async () => {
+    const run = rootfs.run(['/Agent/bin/node', '/Agent/agent-server.mjs']);
+    await assert.rejects(run, /give either --config-fd or --config-file/);
+  });
+});
 
 suite('The agent image', { skip }, () => {
   let rootfs: Rootfs;

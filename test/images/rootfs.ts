@@ -46,6 +46,16 @@ export async function unpackWithAgent(image: string, agent: string): Promise<Roo
   return rootfs;
 }
 
+/** Unpacks an image, and all of the agent image at its /Agent: so runtimes mount it that know no subPath. */
+export async function unpackWithAgentImage(image: string, agent: string): Promise<Rootfs> {
+  const rootfs = await unpackImage(image);
+  const target = join(rootfs.folder, 'Agent');
+  await mkdir(target);
+  const { layers } = await readArchive(agent);
+  for (const layer of layers) await unpackLayer(agent, layer, target, []);
+  return rootfs;
+}
+
 async function unpackLayer(archive: string, { blob }: Layer, folder: string, only: string[]): Promise<void> {
   const script = 'tar -xOf "$0" "$1" | gzip -dcf | tar -C "$2" --numeric-owner -x "${@:3}"';
   await runProgram('bash', ['-c', script, archive, blob, folder, ...only]);
