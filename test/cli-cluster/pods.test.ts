@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customResourceDefinitions } from '#api/crd.ts';
 import { busyboxArchive, busyboxImage } from '#test/cluster/busybox.ts';
 import { type Cluster, chooseProvider, startCluster } from '#test/cluster/provider.ts';
+import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
 import { type Ploinky, ploinkyOf } from './ploinky.ts';
 import { standInRouters } from './stand-in-router.ts';
 
@@ -18,6 +22,7 @@ const home = 'cli-home';
 
 let cluster: Cluster;
 let ploinky: Ploinky;
+let folder: string | undefined;
 
 async function apply(...items: object[]): Promise<void> {
   await cluster.kubectl(['apply', '-f', '-'], {
@@ -64,32 +69,36 @@ function agentPod(name: string, script: string): object {
   };
 }
 
+before(async () => {
+  if (reason !== false) return;
+  const found = await startCluster({ name: 'cli-test', progress: (line) => console.error(`# ${line}`) });
+  if ('missing' in found) throw new Error(found.missing);
+  cluster = found;
+  if (typeof archive === 'string') await cluster.loadImages([archive]);
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } };
+  await apply(namespace, ...customResourceDefinitions());
+  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+  const agent = { name: 'talker', namespace: home };
+  const tools = [{ name: 'say', command: 'echo hi' }];
+  const api = 'ploinky.dev/v1alpha1';
+  // Kinds that were just defined are not served at once.
+  await eventually(async () => (await cluster.tryKubectl(['get', 'agents,routes'])).code === 0);
+  await apply({ apiVersion: api, kind: 'Agent', metadata: agent, spec: { mcp: { tools } } });
+  await apply(
+    ...standInRouters(home, ['router-a', 'router-b']),
+    agentPod('talker-0-aaaaa', 'echo began; n=0; while sleep 1; do n=$((n+1)); echo line $n; done'),
+    agentPod('talker-1-bbbbb', 'echo about to fail; sleep 1; exit 3'),
+  );
+  await waitReady('router-a', 'router-b', 'talker-0-aaaaa');
+  ploinky = ploinkyOf(cluster.kubeconfig, cluster.enter);
+});
+
+after(async () => {
+  await cluster?.close();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
 describe('The command line on a cluster with pods', { timeout: 400_000, skip: reason }, () => {
-  before(async () => {
-    const found = await startCluster({ name: 'cli-test', progress: (line) => console.error(`# ${line}`) });
-    if ('missing' in found) throw new Error(found.missing);
-    cluster = found;
-    if (typeof archive === 'string') await cluster.loadImages([archive]);
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } };
-    await apply(namespace, ...customResourceDefinitions());
-    await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
-    const agent = { name: 'talker', namespace: home };
-    const tools = [{ name: 'say', command: 'echo hi' }];
-    const api = 'ploinky.dev/v1alpha1';
-    // Kinds that were just defined are not served at once.
-    await eventually(async () => (await cluster.tryKubectl(['get', 'agents,routes'])).code === 0);
-    await apply({ apiVersion: api, kind: 'Agent', metadata: agent, spec: { mcp: { tools } } });
-    await apply(
-      ...standInRouters(home, ['router-a', 'router-b']),
-      agentPod('talker-0-aaaaa', 'echo began; n=0; while sleep 1; do n=$((n+1)); echo line $n; done'),
-      agentPod('talker-1-bbbbb', 'echo about to fail; sleep 1; exit 3'),
-    );
-    await waitReady('router-a', 'router-b', 'talker-0-aaaaa');
-    ploinky = ploinkyOf(cluster.kubeconfig, cluster.enter);
-  });
-
-  after(() => cluster?.close());
-
   it('calls tools by port-forward, with much to say in both directions', async () => {
     assert.match(await ploinky.must('-n', home, 'tools'), /where +Which pod/);
     assert.match(
@@ -186,8 +195,141 @@ describe('The command line on a cluster with pods', { timeout: 400_000, skip: re
     assert.equal(outcome.code, 2);
     assert.match(outcome.stderr, /Use one of controller, router, egress/);
   });
+
+  it('passes over a pod that is gone, one that is nowhere, and one with nothing listening', async () => {
+    const at = (pod: string, port: number) => ({ namespace: home, pod, port });
+    const forward = async (...pods: object[]) => {
+      const script = join(checkout, 'test/cli-cluster/forward-through.ts');
+      const [file = '', ...args] = [...cluster.enter, process.execPath, script];
+      return runProgram(file, [...args, cluster.kubeconfig, JSON.stringify(pods)]);
+    };
+    const found = await forward(at('gone', 8080), at('talker-0-aaaaa', 8080), at('router-a', 8080));
+    assert.match(found.stdout, /router-a heard/);
+    assert.match(found.stderr, /cli-home\/gone: .*404/);
+    assert.match(found.stderr, /cli-home\/talker-0-aaaaa: .*refused/);
+    const none = await forward(at('gone', 8080));
+    assert.match(none.stdout, /^failed: .*cli-home\/gone/);
+  });
+
+  it('asks for the host of the Route of a namespace', async () => {
+    const metadata = { name: 'tools', namespace: 'cli-team' };
+    const spec = { selector: {}, hosts: ['team.example.org'], paths: ['/x'], mcp: {} };
+    const status = {
+      conditions: [
+        {
+          type: 'Accepted',
+          status: 'True',
+          reason: 'Accepted',
+          message: '',
+          lastTransitionTime: new Date().toISOString(),
+        },
+      ],
+    };
+    await apply(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'cli-team' } },
+      { apiVersion: 'ploinky.dev/v1alpha1', kind: 'Route', metadata, spec },
+    );
+    assert.equal((await ploinky.run('-n', 'cli-team', 'tools')).code, 4);
+    const patch = JSON.stringify({ status });
+    await cluster.kubectl([
+      'patch',
+      'route',
+      'tools',
+      '-n',
+      'cli-team',
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      patch,
+    ]);
+    assert.match(await ploinky.must('-n', 'cli-team', 'call', 'where'), /for team\.example\.org$/m);
+  });
+
+  it('goes by the public URL when a router answers there, else by port-forward', async () => {
+    const ip = (
+      await cluster.kubectl(['get', 'pod', 'router-a', '-n', home, '-o', 'jsonpath={.status.podIP}'])
+    ).trim();
+    const labels = { 'app.kubernetes.io/name': 'ploinky', 'app.kubernetes.io/component': 'router' };
+    const service = (url: string) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: {
+        name: 'ploinky-router',
+        namespace: home,
+        labels,
+        annotations: { 'ploinky.dev/public-url': url },
+      },
+      spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
+    });
+    await apply(service(`http://${ip}:8080/`));
+    assert.match(
+      await ploinky.must('-n', home, 'call', 'where'),
+      new RegExp(`^router-a .* for ${ip}:8080$`, 'm'),
+    );
+    assert.match(
+      await ploinky.must('-n', home, 'status'),
+      new RegExp(`- Router: listening http://${ip}:8080 \\(2 of 2`),
+    );
+    await apply(service('http://127.0.0.1:9'));
+    const outcome = await ploinky.run('-n', home, 'call', 'where');
+    assert.match(outcome.stdout, /for localhost:8080$/m);
+    assert.match(outcome.stderr, /No router answers at http:\/\/127\.0\.0\.1:9; going by port-forward/);
+    const named = await ploinky.run('-n', home, '--router', 'http://127.0.0.1:9', 'call', 'where');
+    assert.equal(named.code, 3);
+    assert.match(named.stderr, /the router at http:\/\/127\.0\.0\.1:9 cannot be reached/);
+  });
 });
 
-describe('Somebody without rights', { timeout: 200_000, skip: reason }, () => {
-  it('is told which ones are missing', { todo: 'with a service account of the chart' }, () => undefined);
+describe('Somebody who may only look at the agents of one namespace', {
+  timeout: 200_000,
+  skip: reason,
+}, () => {
+  let reader: Ploinky;
+
+  before(async () => {
+    const about = { namespace: home, name: 'reader' };
+    const subjects = [{ kind: 'ServiceAccount', ...about }];
+    const api = 'rbac.authorization.k8s.io';
+    const rules = [{ apiGroups: ['ploinky.dev'], resources: ['agents', 'routes'], verbs: ['get', 'list'] }];
+    await apply(
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: about },
+      { apiVersion: `${api}/v1`, kind: 'Role', metadata: about, rules },
+      {
+        apiVersion: `${api}/v1`,
+        kind: 'RoleBinding',
+        metadata: about,
+        subjects,
+        roleRef: { apiGroup: api, kind: 'Role', name: 'reader' },
+      },
+    );
+    const token = (await cluster.kubectl(['create', 'token', 'reader', '-n', home])).trim();
+    const config = JSON.parse(
+      await cluster.kubectl(['config', 'view', '--raw', '--minify', '--flatten', '-o', 'json']),
+    ) as {
+      users: { name: string; user: object }[];
+    };
+    const users = config.users.map(({ name }) => ({ name, user: { token } }));
+    folder = await mkdtemp(join(tmpdir(), 'cli-reader-'));
+    await writeFile(join(folder, 'kubeconfig'), JSON.stringify({ ...config, users }), { mode: 0o600 });
+    reader = ploinkyOf(join(folder, 'kubeconfig'), cluster.enter);
+  });
+
+  it('sees them, and how the routers are only where that is allowed', async () => {
+    assert.match(await reader.must('-n', home, 'get', 'agents'), /talker/);
+    assert.match(await reader.must('-n', home, 'status'), /- Router: not yours to see/);
+  });
+
+  it('is told by the doctor which rights are missing and for what', async () => {
+    const stdout = await reader.must('-n', home, 'doctor');
+    assert.match(stdout, /^warn +Rights .*patch agents\/scale \(scale\); .*get pods\/log \(logs\)/m);
+    assert.doesNotMatch(stdout, /get agents \(/);
+  });
+
+  it('is refused the rest with exit code 5 and whom to ask', async () => {
+    for (const args of [['logs', 'talker'], ['delete', 'agent', 'talker'], ['tools']]) {
+      const outcome = await reader.run('-n', home, ...args);
+      assert.equal(outcome.code, 5, `${args.join(' ')}: ${outcome.stderr}`);
+      assert.match(outcome.stderr, /\n {2}(`ploinky doctor|Name the namespace of the installation)/);
+    }
+  });
 });

@@ -21,10 +21,11 @@ type Open = Router & { close(): Promise<void> };
  * named.
  */
 export async function findRouter(cli: Cli, cluster: Cluster, options: GlobalOptions): Promise<Open> {
+  const named = options.router === undefined ? undefined : parseRouterUrl(options.router);
   const place = await findRoutePlace(cluster);
-  if (options.router !== undefined) {
+  if (named !== undefined) {
     return {
-      url: parseRouterUrl(options.router),
+      url: named,
       host: place?.host,
       path: place?.path,
       close: async () => undefined,

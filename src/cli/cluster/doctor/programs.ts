@@ -2,17 +2,17 @@ import { formatSpan } from '../../age.ts';
 import type { CheckResult, Cli, Cluster } from '../../context.ts';
 import type { GlobalOptions } from '../../target.ts';
 import { type ProgramFacts, readPrograms, type SignOfLife } from '../facts.ts';
-import { findInstallation, type Installation } from '../installation.ts';
+import { type Installation, lookForInstallation } from '../installation.ts';
 import { fail, ok, warn } from './result.ts';
 
-/** An installation with how its programs are. */
-export type Found = (Installation & { readonly programs: ProgramFacts }) | undefined;
+/** An installation with how its programs are; `hidden`: the caller may not look. */
+export type Found = (Installation & { readonly programs: ProgramFacts }) | 'hidden' | undefined;
 
 /** Asked once for several checks; each of them shows why it failed. */
 export function readInstallation(cli: Cli, cluster: Cluster, options: GlobalOptions): Promise<Found> {
   const reading = (async () => {
-    const found = await findInstallation(cluster, options);
-    if (found === undefined) return undefined;
+    const found = await lookForInstallation(cluster, options);
+    if (found === undefined || found === 'hidden') return found;
     return { ...found, programs: await readPrograms(cluster, found, cli.clock.now()) };
   })();
   reading.catch(() => undefined);
@@ -21,6 +21,7 @@ export function readInstallation(cli: Cli, cluster: Cluster, options: GlobalOpti
 
 export function checkController(cluster: Cluster, found: Found): CheckResult {
   if (found === undefined) return notInstalled(cluster);
+  if (found === 'hidden') return hidden();
   const { leader } = found.programs;
   const remedy = `Read \`ploinky logs --process controller --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get pods\`.`;
   if (leader === undefined) {
@@ -36,6 +37,7 @@ export function checkController(cluster: Cluster, found: Found): CheckResult {
 
 export function checkRouters(cluster: Cluster, found: Found): CheckResult {
   if (found === undefined) return notInstalled(cluster);
+  if (found === 'hidden') return hidden();
   const { routers, routerPods } = found.programs;
   const pods = `${routerPods.ready} of ${routerPods.all} pods ready in ${found.namespace}`;
   const alive = routers?.filter((sign) => sign.alive).length;
@@ -52,4 +54,11 @@ function spanOf({ age }: SignOfLife): string {
 
 function notInstalled({ context }: Cluster): CheckResult {
   return fail('not installed', `Install Ploinky: ploinky install --context ${context}`);
+}
+
+function hidden(): CheckResult {
+  return warn(
+    'you may not look for its pods in other namespaces',
+    'Name the namespace of the installation with --home-namespace, or ask an administrator to run `ploinky doctor`.',
+  );
 }

@@ -41,7 +41,11 @@ function core(verb: string, resource: string, verbs: string): Right {
 }
 
 /** Asks the API for each right that the command line uses. */
-export async function checkRights(cluster: Cluster, home = defaultHomeNamespace): Promise<CheckResult> {
+export async function checkRights(
+  cluster: Cluster,
+  where: Promise<string | undefined>,
+): Promise<CheckResult> {
+  const home = (await where) ?? defaultHomeNamespace;
   const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, home)));
   const missing = rights.filter((_, index) => !answers[index]);
   const place = `in ${cluster.namespace} and ${home}`;
