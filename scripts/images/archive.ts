@@ -34,8 +34,17 @@ interface Descriptor {
   readonly digest: string;
 }
 
+/** Archives are named by their image's id, so what was read of one stays true. */
+const known = new Map<string, Promise<Image>>();
+
 /** Reads an archive that has an OCI layout in it, as ensureImages writes them. */
-export async function readArchive(archive: string): Promise<Image> {
+export function readArchive(archive: string): Promise<Image> {
+  const image = known.get(archive) ?? parseArchive(archive);
+  known.set(archive, image);
+  return image;
+}
+
+async function parseArchive(archive: string): Promise<Image> {
   const read = async (path: string) =>
     JSON.parse(await runProgram('tar', ['-xOf', archive, path])) as unknown;
   const manifest = await readManifest(read);
