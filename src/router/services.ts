@@ -58,7 +58,7 @@ export function createServices(options: ServicesOptions): Services {
   const random = poolRandom(options.random);
   const limits = { ...defaultLimits, ...options.limits };
   const keys = createRouterKeys(options.keys);
-  const pools = createPools({ keys, limits, random, log });
+  const pools = createPools({ keys, limits, random, clock, log });
   const sender = createSender({ tables, keys, pools, limits, clock, random });
   const catalog = createCatalog({
     clock,

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
+import type { Clock } from '#kit/clock.ts';
 import type { ProvenConnection } from '#wire/connect.ts';
 import type { WireKey } from '#wire/keys.ts';
 
@@ -24,14 +25,19 @@ export interface AgentPoolOptions {
   readonly connect: () => Promise<ProvenConnection>;
   /** The agent's keys that are valid now, the current one first. */
   readonly keys: () => readonly WireKey[];
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Told why a connection could not be made. */
   readonly onFailure: (error: unknown) => void;
 }
 
+/** How often, in milliseconds, an instance that holds no more than the previous key is asked for the current one. */
+const renewMs = 30_000;
+
 /** Deadlines of requests are given with each of them. */
 export function openAgentPool(options: AgentPoolOptions): AgentPool {
-  const { keys } = options;
+  const { keys, clock } = options;
   let proven: string | undefined;
+  let provenAt = 0;
   let proving: Promise<void> | undefined;
   const spare = createSpare();
 
@@ -39,11 +45,26 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     try {
       const { socket, key } = await options.connect();
       proven = key.kid;
+      provenAt = clock.monotonic();
       return socket;
     } catch (error) {
       options.onFailure(error);
       throw error;
     }
+  }
+  function prove(): Promise<void> {
+    proving ??= connect()
+      .then(spare.keep)
+      .finally(() => {
+        proving = undefined;
+      });
+    return proving;
+  }
+  /** Connections may live for hours: a key that ends must not be signed with until they do. */
+  function renewLater(): void {
+    if (clock.monotonic() - provenAt < renewMs) return;
+    provenAt = clock.monotonic();
+    prove().catch(() => undefined);
   }
   const pool = new Pool('http://agent', {
     connections: options.connections,
@@ -66,16 +87,11 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     signingKey() {
       if (proven === undefined) return undefined;
       const valid = keys();
-      return valid.find((key) => key.kid === proven) ?? valid[0];
+      const [current] = valid;
+      if (current?.kid !== proven) renewLater();
+      return valid.find((key) => key.kid === proven) ?? current;
     },
-    prove() {
-      proving ??= connect()
-        .then(spare.keep)
-        .finally(() => {
-          proving = undefined;
-        });
-      return proving;
-    },
+    prove,
     async retire() {
       spare.drop();
       await pool.close();

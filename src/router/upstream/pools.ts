@@ -1,3 +1,4 @@
+import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
@@ -20,6 +21,7 @@ export interface PoolsOptions {
   readonly keys: RouterKeys;
   readonly limits: RouterLimits;
   readonly random: Random;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -57,8 +59,9 @@ function poolName(target: Target, endpoint: TargetEndpoint): string {
 }
 
 function openPool(target: Target, endpoint: TargetEndpoint, options: PoolsOptions): AgentPool {
-  const { keys, limits, random, log } = options;
+  const { keys, limits, random, clock, log } = options;
   return openAgentPool({
+    clock,
     connections: limits.connectionsPerAgent,
     keys: () => keys.agent(target.identity),
     connect: () =>
