@@ -75,7 +75,7 @@ test('a change stream is opened with the key that the agent-server holds', bound
   const first = await changes.next();
   assert.equal(first.value?.type, 'hello');
   stop.abort();
-  await changes.next();
+  await changes.return();
 });
 
 test(
