@@ -100,7 +100,7 @@ describe('up in the foreground', { timeout: 240_000 }, () => {
     const workspace = await createWorkspace({ examples: ['hello'] });
     try {
       const { root } = workspace.paths;
-      const args = ['up', '--apply', join(root, 'hello'), '-C', root];
+      const args = ['up', '--apply', join(root, 'hello.yaml'), '-C', root];
       const child = spawn(join(checkout, 'bin/ploinky'), args, { stdio: ['ignore', 'pipe', 'pipe'] });
       let notes = '';
       child.stderr.on('data', (data: Buffer) => (notes += data.toString()));

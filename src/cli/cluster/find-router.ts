@@ -66,8 +66,10 @@ async function forwardToRouter(cluster: Cluster, installation: Installation): Pr
   if (first.length === 0) {
     throw new CliError(
       exitCodes.notRunning,
-      `none of the ${routers.length} router pods in namespace ${namespace} is ready`,
-      `\`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${namespace} describe pods\` tell more.`,
+      routers.length === 0
+        ? `the router in namespace ${namespace} has no pods`
+        : `none of the ${routers.length} router pods in namespace ${namespace} is ready`,
+      `\`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${namespace} describe deployments,pods\` tell more.`,
     );
   }
   let known: readonly Pod[] | undefined = first;

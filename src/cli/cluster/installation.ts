@@ -1,9 +1,10 @@
+import type { KubeObject } from '#api/meta.ts';
 import type { Cluster } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { GlobalOptions } from '../target.ts';
-import { isForbidden } from './errors.ts';
-import { type Pod, podResource } from './objects.ts';
+import { isForbidden, orForbidden } from './errors.ts';
+import { type Pod, podResource, serviceResource } from './objects.ts';
 import { defaultHomeNamespace, selectorOf } from './product.ts';
 
 /** Where the product runs in a cluster. */
@@ -16,7 +17,7 @@ export interface Installation {
 }
 
 /**
- * Finds it by the labels of its router's pods: in the namespace that is named, else in every one that the caller may
+ * Finds it by the labels of its router's pods and Service: in the namespace that is named, else in every one that the caller may
  * look into. Undefined when there is none. Throws `usage` when there are several and none is named, `refused` when
  * the caller may look nowhere.
  */
@@ -25,11 +26,18 @@ export async function findInstallation(
   options: Pick<GlobalOptions, 'homeNamespace'>,
 ): Promise<Installation | undefined> {
   const pods = await findRouterPods(cluster, options.homeNamespace);
-  const namespaces = [...new Set(pods.map(({ metadata }) => metadata.namespace ?? ''))].sort();
+  // Routers that have no pods yet, or can get none, are installed all the same.
+  const marks = pods.length > 0 ? pods : await findRouterServices(cluster, options.homeNamespace);
+  const namespaces = [...new Set(marks.map(({ metadata }) => metadata.namespace ?? ''))].sort();
   const namespace = chooseNamespace(namespaces, cluster);
   if (namespace === undefined) return undefined;
   const routers = pods.filter(({ metadata }) => metadata.namespace === namespace);
   return { namespace, homeNamespace: homeNamespaceOf(routers[0]) ?? namespace, routers };
+}
+
+async function findRouterServices({ client }: Cluster, named: string | undefined): Promise<KubeObject[]> {
+  const where = { ...(named !== undefined && { namespace: named }), labelSelector: selectorOf('router') };
+  return (await orForbidden(client.list(serviceResource, where), undefined))?.items ?? [];
 }
 
 /** As `findInstallation`; `hidden` where it would throw because the caller may look nowhere. */

@@ -37,7 +37,7 @@ An agent's workspace folder or volume stays unless its spec says storage.retain:
 
 Examples:
   ploinky delete agent hello
-  ploinky delete -f examples/hello`;
+  ploinky delete -f examples/hello.yaml`;
 
 export function addDelete(program: Command, cli: Cli): void {
   program

@@ -23,7 +23,7 @@ export function checkController(cluster: Cluster, found: Found): CheckResult {
   if (found === undefined) return notInstalled(cluster);
   if (found === 'hidden') return hidden();
   const { leader } = found.programs;
-  const remedy = `Read \`ploinky logs --process controller --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get pods\`.`;
+  const remedy = `Read \`ploinky logs --process controller --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get deployments,pods\`.`;
   if (leader === undefined) {
     return warn(
       `you may not read Leases in ${found.namespace}`,
@@ -42,7 +42,7 @@ export function checkRouters(cluster: Cluster, found: Found): CheckResult {
   const pods = `${routerPods.ready} of ${routerPods.all} pods ready in ${found.namespace}`;
   const alive = routers?.filter((sign) => sign.alive).length;
   const signs = alive === undefined ? '' : `, ${alive} with a sign of life`;
-  const remedy = `Read \`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get pods\`.`;
+  const remedy = `Read \`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get deployments,pods\`.`;
   if (routerPods.ready === 0 || alive === 0) return fail(`${pods}${signs}`, remedy);
   if (routerPods.ready < routerPods.all) return warn(`${pods}${signs}`, remedy);
   return ok(`${pods}${signs}`);

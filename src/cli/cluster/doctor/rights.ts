@@ -53,7 +53,7 @@ export async function checkRights(
   const named = missing.map((right) => describe(right)).join('; ');
   return warn(
     `missing ${place}: ${named}`,
-    'Ask an administrator for the ClusterRole ploinky-edit; `tools` and `call` need no port-forward with --router URL.',
+    `Ask an administrator for the role edit in ${cluster.namespace}; with --router URL, \`tools\` and \`call\` need no right in ${home}.`,
   );
 }
 
