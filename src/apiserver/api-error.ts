@@ -100,8 +100,9 @@ export function notFound(kind: NamedKind, name: string): ApiError {
   });
 }
 
-export function alreadyExists(kind: NamedKind, name: string): ApiError {
-  return new ApiError('AlreadyExists', `${qualifiedPlural(kind)} "${name}" already exists`, {
+export function alreadyExists(kind: NamedKind, name: string, leaving: boolean): ApiError {
+  const why = leaving ? 'object is being deleted: ' : '';
+  return new ApiError('AlreadyExists', `${why}${qualifiedPlural(kind)} "${name}" already exists`, {
     name,
     ...groupDetail(kind),
     kind: kind.plural,

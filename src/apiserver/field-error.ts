@@ -76,7 +76,7 @@ export function invalid(kind: NamedKind, name: string, errors: readonly FieldErr
   return new ApiError('Invalid', `${qualified} "${name}" is invalid: ${list}`, {
     ...(name === '' ? {} : { name }),
     ...(kind.group === '' ? {} : { group: kind.group }),
-    kind: kind.kind,
+    ...(kind.kind === '' ? {} : { kind: kind.kind }),
     causes,
   });
 }

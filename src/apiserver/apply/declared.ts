@@ -1,7 +1,9 @@
 import { isObject } from '#kit/json.ts';
 import { ApiError } from '../api-error.ts';
-import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { Schema } from '../schema/schema.ts';
+import { showPath } from './field-set.ts';
+import { elementOf, shapeOf } from './shape.ts';
 
 /**
  * Throws what the API server answers (500, without a reason) when a configuration to apply does not fit the
@@ -17,7 +19,7 @@ export function checkDeclared(kind: Kind, configuration: unknown): void {
   const list = problems.length === 1 ? problems[0] : `errors:\n  ${problems.join('\n  ')}`;
   throw new ApiError(
     'Unknown',
-    `failed to create typed patch object (${place}; ${apiVersionOf(kind)}, Kind=${kind.kind}): ${list}`,
+    `failed to create typed patch object (${place}; ${kind.group}/${kind.version}, Kind=${kind.kind}): ${list}`,
   );
 }
 
@@ -27,9 +29,30 @@ function visit(schema: Schema, value: unknown, at: string, problems: string[]): 
   if (expected !== undefined) problems.push(`${at}: expected ${expected}, got ${nameOf(value)}`);
   else if (Array.isArray(value)) {
     const { items } = schema;
+    checkElements(schema, value, at, problems);
     if (items !== undefined)
       for (const [index, item] of value.entries()) visit(items, item, `${at}[${index}]`, problems);
   } else if (isObject(value)) visitMembers(schema, value, at, problems);
+}
+
+/** Items of a list that merges by key or as a set: each must have its key, and none may come twice. */
+function checkElements(schema: Schema, list: readonly unknown[], at: string, problems: string[]): void {
+  if (shapeOf(schema, list) !== 'list') return;
+  const keyed = schema['x-kubernetes-list-type'] === 'map';
+  const seen = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const element = elementOf(schema, item);
+    if (keyed && (!isObject(item) || element === 'k:{}'))
+      problems.push(
+        `${at}: element ${index}: associative list with keys has an element that omits all key fields`,
+      );
+    else if (!keyed && (item === null || typeof item === 'object'))
+      problems.push(
+        `${at}: element ${index}: associative list without keys has an element that is no scalar`,
+      );
+    else if (seen.has(element)) problems.push(`${at}: duplicate entries for key ${showPath([element])}`);
+    seen.add(element);
+  }
 }
 
 function visitMembers(schema: Schema, value: Record<string, unknown>, at: string, problems: string[]): void {

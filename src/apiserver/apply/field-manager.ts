@@ -1,10 +1,10 @@
 import { ApiError } from '../api-error.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
-import { type ApiObject, cloneJson, type ManagedFieldsEntry } from '../object.ts';
+import { type ApiObject, cloneJson, equalJson, type ManagedFieldsEntry } from '../object.ts';
 import { FieldSet, showPath } from './field-set.ts';
 import { decodeManagers, encodeManagers, identityOf, type Manager, type Managers } from './managers.ts';
 import { mergeConfig, removeFields, withNamedFields } from './merge.ts';
-import { compare, fieldsOf } from './walk.ts';
+import { type Comparison, compare, fieldsOf } from './walk.ts';
 
 /** Who writes, and when. */
 export interface Writer {
@@ -50,6 +50,8 @@ export function trackUpdate(
   writer: Writer,
 ): ManagedFieldsEntry[] {
   const managers = baseManagers(live, next, writer);
+  // An object that nobody's fields are noted of stays so until it is applied.
+  if (live !== undefined && managers.size === 0) return [];
   const before = withoutManagers(live ?? blank(kind, next));
   const changes = compare(kind.schema, before, withoutManagers(next));
   const taken = changes.modified.union(changes.added);
@@ -89,37 +91,44 @@ export function applyConfiguration(
   writer: Writer,
   force: boolean,
 ): ApiObject {
-  const said = relevantPart(kind, config, writer.subresource);
+  const said = withoutManagers(config);
+  const own = (set: FieldSet) => writable(kind, writer.subresource, set);
   const stored = live ?? blank(kind, config);
-  const managers = decodeManagers(stored.metadata.managedFields ?? []) ?? new Map<string, Manager>();
   const before = withoutManagers(stored);
-  const mine = newManager(kind, writer, 'Apply', fieldsOf(kind.schema, said).difference(unowned));
+  const managers = managersOf(kind, live, before, writer);
+  // Until all is merged, what names the object counts as said: it must not go with what is no longer said.
+  const mine = newManager(kind, writer, 'Apply', own(fieldsOf(kind.schema, said)));
   const identity = identityOf(mine);
-  const last = managers.get(identity)?.set;
+  const last = managers.get(identity);
   managers.set(identity, mine);
   const merged = mergeConfig(kind.schema, before, said) as ApiObject;
-  const pruned = prune(kind, merged, last, managers);
-  const settled = settle(kind, before, pruned, managers, identity, force);
+  const pruned = prune(kind, merged, last?.set, managers);
+  const { added, modified, removed } = compare(kind.schema, before, pruned);
+  const changes = { added: own(added), modified: own(modified), removed: own(removed) };
+  const settled = settle(changes, managers, identity, force);
+  // Who says what is so already keeps the time of the last change, or has none.
+  const time = equalJson(before, pruned) ? (last?.time ?? '') : mine.time;
+  settled.set(identity, { ...mine, time, set: mine.set.difference(removed).difference(unowned) });
   const result = cloneJson(pruned);
   result.metadata.managedFields = encodeManagers(settled);
   return result;
 }
 
-/** What a configuration can say: the main resource not the status, /status the status alone. */
-function relevantPart(kind: Kind, config: ApiObject, subresource: string): ApiObject {
-  const { managedFields: _, resourceVersion: __, uid: ___, ...metadata } = config.metadata;
-  if (subresource === 'status') {
-    const status = config['status'];
-    return {
-      apiVersion: config.apiVersion,
-      kind: config.kind,
-      metadata: {},
-      ...(status === undefined ? {} : { status }),
-    };
-  }
-  const said: ApiObject = { ...config, metadata };
-  if (kind.status) delete said['status'];
-  return said;
+/** Who owns what before an apply. What nobody is noted to own belongs to a manager of its own from now on. */
+function managersOf(kind: Kind, live: ApiObject | undefined, before: ApiObject, writer: Writer): Managers {
+  const managers = decodeManagers(live?.metadata.managedFields ?? []) ?? new Map<string, Manager>();
+  if (live === undefined || managers.size > 0) return managers;
+  const { added, modified } = compare(kind.schema, blank(kind, live), before);
+  const set = writable(kind, writer.subresource, added.union(modified).difference(unowned));
+  const first = newManager(kind, { ...writer, manager: 'before-first-apply' }, 'Update', set);
+  if (!set.isEmpty) managers.set(identityOf(first), first);
+  return managers;
+}
+
+/** A set without what a write cannot change: the main resource not the status, /status nothing else. */
+function writable(kind: Kind, subresource: string, set: FieldSet): FieldSet {
+  if (!kind.status) return set;
+  return set.without(subresource === 'status' ? ['f:metadata', 'f:spec'] : ['f:status']);
 }
 
 /**
@@ -145,15 +154,7 @@ function prune(
 }
 
 /** Who owns what after the change; conflicts are refused or, by force, taken. */
-function settle(
-  kind: Kind,
-  before: ApiObject,
-  after: ApiObject,
-  managers: Managers,
-  applier: string,
-  force: boolean,
-): Managers {
-  const changes = compare(kind.schema, before, after);
+function settle(changes: Comparison, managers: Managers, applier: string, force: boolean): Managers {
   const touched = changes.modified.union(changes.added);
   const conflicts: { manager: Manager; set: FieldSet }[] = [];
   const settled: Managers = new Map();

@@ -66,6 +66,15 @@ export class FieldSet {
     return result;
   }
 
+  /** The set without these elements of its first level and all that is below them. */
+  without(elements: readonly string[]): FieldSet {
+    const result = new FieldSet();
+    for (const member of this.members) if (!elements.includes(member)) result.members.add(member);
+    for (const [element, child] of this.children)
+      if (!elements.includes(element)) result.children.set(element, child);
+    return result;
+  }
+
   equals(other: FieldSet): boolean {
     return this.difference(other).isEmpty && other.difference(this).isEmpty;
   }

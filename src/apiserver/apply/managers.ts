@@ -44,12 +44,8 @@ function decode(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
       time: entry.time ?? '',
       set: fromFieldsV1(entry.fieldsV1 ?? {}),
     };
-    const identity = identityOf(manager);
-    const present = managers.get(identity);
-    managers.set(
-      identity,
-      present === undefined ? manager : { ...manager, set: manager.set.union(present.set) },
-    );
+    // Of two entries of one manager the last counts.
+    managers.set(identityOf(manager), manager);
   }
   return managers;
 }

@@ -8,6 +8,9 @@ import { itemsByElement } from './walk.ts';
 /** `live` with everything that `config` says laid over it; a copy. */
 export function mergeConfig(schema: Schema | undefined, live: unknown, config: unknown): unknown {
   if (config === undefined) return cloneJson(live);
+  // Null says nothing about what is below: where something is, it stays.
+  if (config === null && shapeOf(schema, live) !== 'leaf' && Object.keys(live as object).length > 0)
+    return cloneJson(live);
   const shape = shapeOf(schema, config);
   if (shape === 'leaf' || live === undefined || live === null) return cloneJson(config);
   if (shape === 'map')

@@ -30,12 +30,20 @@ export function isNamed(schema: Schema | undefined, key: string): boolean {
 
 /** The path element of a list's item: its keys for a map list, its value for a set. */
 export function elementOf(schema: Schema | undefined, item: unknown): string {
-  if (schema?.['x-kubernetes-list-type'] === 'set') return `v:${JSON.stringify(item)}`;
+  if (schema?.['x-kubernetes-list-type'] === 'set') return `v:${goJson(item)}`;
   const keys: Record<string, unknown> = {};
   for (const key of [...(schema?.['x-kubernetes-list-map-keys'] ?? [])].sort()) {
     const value =
       isObject(item) && item[key] !== undefined ? item[key] : schema?.items?.properties?.[key]?.default;
-    keys[key] = value === undefined ? null : value;
+    if (value !== undefined) keys[key] = value;
   }
-  return `k:${JSON.stringify(keys)}`;
+  return `k:${goJson(keys)}`;
+}
+
+/** JSON as Go writes it: characters that mean something in HTML are escaped. */
+function goJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

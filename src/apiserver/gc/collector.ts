@@ -193,6 +193,6 @@ function release(
   const released = cloneJson(object);
   released.metadata.finalizers = (released.metadata.finalizers ?? []).filter((one) => one !== finalizer);
   if (released.metadata.finalizers.length === 0) delete released.metadata.finalizers;
-  if (isFinished(released)) transaction.remove(kind.storage, key, released);
+  if (isFinished(released)) transaction.remove(kind.storage, key);
   else transaction.put(kind.storage, key, released);
 }

@@ -3,6 +3,8 @@ export interface Wanted {
   readonly type: 'json' | 'table' | 'partial';
   /** `v1` or `v1beta1` of meta.k8s.io. */
   readonly version: string;
+  /** For `partial`: whether the client named the list's form. */
+  readonly list?: boolean;
 }
 
 /**
@@ -21,8 +23,8 @@ export function negotiate(accept: string): Wanted | undefined {
     const version = values.get('v') ?? '';
     if (version !== 'v1' && version !== 'v1beta1') continue;
     if (as === 'Table') return { type: 'table', version };
-    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
-      return { type: 'partial', version };
+    if (as === 'PartialObjectMetadata') return { type: 'partial', version, list: false };
+    if (as === 'PartialObjectMetadataList') return { type: 'partial', version, list: true };
   }
   return undefined;
 }

@@ -15,6 +15,8 @@ import type { Exchange } from './exchange.ts';
 export function serveList(engine: Engine, exchange: Exchange, target: Target): void {
   const wanted = wantedOf(exchange);
   const page = listObjects(engine, target, readListOptions(exchange, target));
+  if (wanted.type === 'partial' && wanted.list === false)
+    throw notAcceptable('you requested PartialObjectMetadata, but the requested object is a list');
   const meta = listMeta(target.kind, page);
   if (meta['continue'] === '' && wanted.type !== 'json') delete meta['continue'];
   if (wanted.type === 'table') {
@@ -32,7 +34,10 @@ export function serveList(engine: Engine, exchange: Exchange, target: Target): v
       apiVersion: `meta.k8s.io/${wanted.version}`,
       metadata: meta,
     });
-    exchange.json(200, `${head.slice(0, -1)},"items":[${items.join(',')}]}`);
+    exchange.json(
+      200,
+      `${head.slice(0, -1)},"items":${items.length === 0 ? 'null' : `[${items.join(',')}]`}}`,
+    );
   } else {
     exchange.json(
       200,
@@ -45,12 +50,15 @@ export function serveList(engine: Engine, exchange: Exchange, target: Target): v
   }
 }
 
+export function notAcceptable(message: string): ApiError {
+  return new ApiError('NotAcceptable', message);
+}
+
 /** What the client wants, or 406. */
 export function wantedOf(exchange: Exchange): Wanted {
   const wanted = negotiate(exchange.header('accept'));
   if (wanted === undefined)
-    throw new ApiError(
-      'NotAcceptable',
+    throw notAcceptable(
       'only the following media types are accepted: application/json, application/json;as=Table;v=v1;g=meta.k8s.io',
     );
   return wanted;

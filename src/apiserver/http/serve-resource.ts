@@ -10,10 +10,10 @@ import { patchObject } from '../verbs/patch.ts';
 import { supportedPatchTypes } from '../verbs/patch-types.ts';
 import { keyOf, type NamedTarget, type Target } from '../verbs/target.ts';
 import { updateObject } from '../verbs/update.ts';
-import { jsonOut, viewOut } from '../verbs/view.ts';
+import { itemOf, jsonOut, viewOut } from '../verbs/view.ts';
 import { parseJson, readBody, readObjectBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { includeObject, readListOptions, serveList, wantedOf } from './serve-list.ts';
+import { includeObject, notAcceptable, readListOptions, serveList, wantedOf } from './serve-list.ts';
 import { serveScale } from './serve-scale.ts';
 import { isTrue, serveWatch, serveWatchError } from './serve-watch.ts';
 import { readWriteOptions } from './write-options.ts';
@@ -69,7 +69,7 @@ async function serveCollection(engine: Engine, exchange: Exchange, target: Targe
         (object) => selects(options, object),
         deleteOptions,
       );
-      const items = deleted.map((object) => JSON.stringify(object));
+      const items = deleted.map((object) => itemOf(kind, object));
       return exchange.json(
         200,
         listJson(
@@ -103,6 +103,8 @@ function serveGet(engine: Engine, exchange: Exchange, target: NamedTarget): void
   const wanted = wantedOf(exchange);
   const entry = engine.store.get(kind.storage, keyOf(target, target.name));
   if (entry === undefined) throw notFound(kind, target.name);
+  if (wanted.type === 'partial' && wanted.list === true)
+    throw notAcceptable('you requested PartialObjectMetadataList, but the requested object is not a list');
   if (wanted.type === 'json') exchange.json(200, jsonOut(kind, entry));
   else if (wanted.type === 'partial')
     exchange.json(200, partialJson(viewOut(kind, entry.object), wanted.version));

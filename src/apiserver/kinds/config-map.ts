@@ -5,7 +5,7 @@ import { subdomainProblems } from '../schema/names.ts';
 import { objectSchema } from '../schema/object-meta.ts';
 import { ageOf } from '../table/age.ts';
 import type { Kind } from './kind.ts';
-import { countKeys, validateDataKeys, validateImmutable } from './secret.ts';
+import { countKeys, omitEmpty, validateDataKeys, validateImmutable } from './secret.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -41,6 +41,7 @@ export const configMapKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
+    decode: (object) => omitEmpty(object, ['data', 'binaryData']),
     validate: validateConfigMap,
     table: {
       columns: [

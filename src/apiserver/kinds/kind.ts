@@ -46,6 +46,8 @@ export interface Strategy {
   readonly strategicMerge: boolean;
   /** A name that cannot be used, as messages of field.Invalid on metadata.name. */
   readonly validateName: (name: string) => string[];
+  /** What decoding into a built-in type does beyond its schema, in place: a wrong value throws 400. */
+  readonly decode?: (object: ApiObject) => void;
   /** Defaults and conversions beyond the schema's, in place, before owners of fields are noted. */
   readonly normalize?: (object: ApiObject) => void;
   /** Members that an object of a built-in type has even when nobody says them: nobody owns them. */

@@ -5,6 +5,7 @@ import { subdomainProblems } from '../schema/names.ts';
 import { objectSchema } from '../schema/object-meta.ts';
 import { ageOf } from '../table/age.ts';
 import type { Kind } from './kind.ts';
+import { normalizeMicroTime } from './micro-time.ts';
 
 export const leaseKind: Kind = {
   group: 'coordination.k8s.io',
@@ -52,9 +53,13 @@ export const leaseKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
+    decode: (object) => {
+      for (const field of ['acquireTime', 'renewTime']) normalizeMicroTime('Lease', specOf(object), field);
+    },
     normalize: (object) => {
       object['spec'] ??= {};
     },
+    prepare: dropUnserved,
     blank: { spec: {} },
     validate: validateLease,
     table: {
@@ -76,8 +81,14 @@ function specOf(object: ApiObject): Record<string, unknown> {
   return isObject(object['spec']) ? object['spec'] : {};
 }
 
+/** Members of coordinated leader election, which is off: they are not kept. */
+function dropUnserved(object: ApiObject, old: ApiObject | undefined): void {
+  for (const field of ['strategy', 'preferredHolder'])
+    if (old === undefined || specOf(old)[field] === undefined) delete specOf(object)[field];
+}
+
 function validateLease(object: ApiObject): FieldError[] {
-  const { leaseDurationSeconds, leaseTransitions, holderIdentity } = specOf(object);
+  const { leaseDurationSeconds, leaseTransitions } = specOf(object);
   const errors: FieldError[] = [];
   if (typeof leaseDurationSeconds === 'number' && leaseDurationSeconds <= 0)
     errors.push(invalidValue('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'));
@@ -85,6 +96,5 @@ function validateLease(object: ApiObject): FieldError[] {
     errors.push(
       invalidValue('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'),
     );
-  if (holderIdentity === '') errors.push(invalidValue('spec.holderIdentity', '', 'must not be empty'));
   return errors;
 }

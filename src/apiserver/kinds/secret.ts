@@ -47,6 +47,7 @@ export const secretKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
+    decode: (object) => omitEmpty(object, ['data', 'stringData', 'type']),
     normalize: prepareSecret,
     validate: validateSecret,
     table: {
@@ -66,6 +67,14 @@ export const secretKind: Kind = {
     fieldSelectors: { type: (object) => String(object['type'] ?? '') },
   },
 };
+
+/** Takes members away that a built-in type does not write when they are empty. */
+export function omitEmpty(object: Record<string, unknown>, fields: readonly string[]): void {
+  for (const field of fields) {
+    const value = object[field];
+    if (value === '' || (isObject(value) && Object.keys(value).length === 0)) delete object[field];
+  }
+}
 
 function prepareSecret(object: ApiObject): void {
   const clear = object['stringData'];

@@ -1,15 +1,21 @@
 import { isObject } from '#kit/json.ts';
 import { ApiError, badRequest } from '../api-error.ts';
-import { cloneJson, equalJson, setOwn } from '../object.ts';
+import { cloneJson, equalJson, getOwn, setOwn } from '../object.ts';
 
 const maxOperations = 10_000;
 
+type Holder = Record<string, unknown> | unknown[];
+
 interface Place {
-  readonly parent: Record<string, unknown> | unknown[];
+  readonly parent: Holder;
   readonly key: string;
 }
 
-/** JSON patch (RFC 6902) on a copy of `target`. Throws 400 for a malformed patch, 422 when it does not apply. */
+/**
+ * JSON patch (RFC 6902) on a copy of `target`, as lenient as the API server's (evanphx/json-patch): replacing or copying a
+ * member that is not there is allowed, indexes count from the end when negative.
+ * Throws 400 for a malformed patch, 422 when it does not apply.
+ */
 export function jsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw badRequest('a JSON patch is a list of operations');
   if (operations.length > maxOperations)
@@ -23,74 +29,86 @@ export function jsonPatch(target: unknown, operations: unknown): unknown {
 }
 
 function apply(document: { root: unknown }, operation: unknown): void {
-  if (!isObject(operation) || typeof operation['path'] !== 'string')
-    throw badRequest('each operation of a JSON patch needs "op" and "path"');
-  const { op, path, from, value } = operation;
-  if (op === 'add') add(place(document, path), cloneJson(value));
+  if (!isObject(operation)) throw badRequest('each operation of a JSON patch is an object');
+  const { op, value = null } = operation;
+  const path = pathIn(operation, 'path');
+  if (path === '' && op === 'replace') document.root = replacedRoot(value);
+  else if (path === '' && op === 'test') test(document.root, value, path);
+  else if (op === 'add') add(place(document, path), path, cloneJson(value));
   else if (op === 'remove') remove(place(document, path), path);
   else if (op === 'replace') replace(place(document, path), path, cloneJson(value));
-  else if (op === 'test') test(read(document, path), value, path);
-  else if (op === 'copy') add(place(document, path), cloneJson(read(document, String(from))));
-  else if (op === 'move') {
-    const moved = read(document, String(from));
-    remove(place(document, String(from)), String(from));
-    add(place(document, path), moved);
-  } else throw badRequest(`unknown JSON patch operation ${JSON.stringify(op)}`);
+  else if (op === 'test') test(read(place(document, path), path), value, path);
+  else if (op === 'copy') copy(document, pathIn(operation, 'from'), path);
+  else if (op === 'move') move(document, pathIn(operation, 'from'), path);
+  else throw unprocessable(`unknown operation ${JSON.stringify(op)}`);
 }
 
-function tokens(path: string): string[] {
-  if (path === '') return ['root'];
-  if (!path.startsWith('/')) throw badRequest(`a JSON pointer begins with "/": ${JSON.stringify(path)}`);
-  return [
-    'root',
-    ...path
-      .slice(1)
-      .split('/')
-      .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')),
-  ];
+function pathIn(operation: Record<string, unknown>, member: string): string {
+  const path = operation[member];
+  if (typeof path !== 'string') throw unprocessable(`an operation has no ${member}`);
+  return path;
+}
+
+function replacedRoot(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) throw unprocessable('a document is an object or a list');
+  return cloneJson(value);
 }
 
 function place(document: { root: unknown }, path: string): Place {
-  const list = tokens(path);
-  let parent: unknown = document;
-  for (const token of list.slice(0, -1)) parent = step(parent, token, path);
-  if (!isObject(parent) && !Array.isArray(parent)) throw missing(path);
-  return { parent, key: list.at(-1) ?? '' };
+  const [, ...tokens] = path.split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const key = tokens.pop();
+  let parent = document.root;
+  for (const token of tokens) parent = read({ parent: holder(parent, path), key: token }, path);
+  if (key === undefined) throw missing(path);
+  return { parent: holder(parent, path), key };
 }
 
-function read(document: { root: unknown }, path: string): unknown {
-  let value: unknown = document;
-  for (const token of tokens(path)) value = step(value, token, path);
-  return value;
-}
-
-function step(value: unknown, token: string, path: string): unknown {
-  if (Array.isArray(value)) return value[indexIn(value, token, value.length - 1, path)];
-  if (isObject(value) && Object.hasOwn(value, token)) return value[token];
+function holder(value: unknown, path: string): Holder {
+  if (isObject(value) || Array.isArray(value)) return value;
   throw missing(path);
 }
 
-function indexIn(list: readonly unknown[], token: string, most: number, path: string): number {
-  const index = token === '-' ? list.length : /^(0|[1-9]\d*)$/.test(token) ? Number(token) : -1;
-  if (index < 0 || index > most) throw missing(path);
+/** What is at a place: null where an object has no such member. */
+function read({ parent, key }: Place, path: string): unknown {
+  if (Array.isArray(parent)) return parent[indexIn(key, parent.length, path)];
+  return getOwn(parent, key) ?? null;
+}
+
+/** An index below `end`; a negative one counts from there. */
+function indexIn(token: string, end: number, path: string): number {
+  const number = /^[-+]?\d+$/.test(token) ? Number(token) : Number.NaN;
+  const index = number < 0 ? number + end : number;
+  if (!(index >= 0 && index < end)) throw missing(path);
   return index;
 }
 
-function add({ parent, key }: Place, value: unknown): void {
-  if (Array.isArray(parent)) parent.splice(indexIn(parent, key, parent.length, key), 0, value);
-  else setOwn(parent, key, value);
+function add({ parent, key }: Place, path: string, value: unknown): void {
+  if (!Array.isArray(parent)) setOwn(parent, key, value);
+  else if (key === '-') parent.push(value);
+  else parent.splice(indexIn(key, parent.length + 1, path), 0, value);
 }
 
 function remove({ parent, key }: Place, path: string): void {
-  if (Array.isArray(parent)) parent.splice(indexIn(parent, key, parent.length - 1, path), 1);
+  if (Array.isArray(parent)) parent.splice(indexIn(key, parent.length, path), 1);
   else if (Object.hasOwn(parent, key)) delete parent[key];
   else throw missing(path);
 }
 
 function replace({ parent, key }: Place, path: string, value: unknown): void {
-  if (Array.isArray(parent)) parent[indexIn(parent, key, parent.length - 1, path)] = value;
-  else if (Object.hasOwn(parent, key)) setOwn(parent, key, value);
-  else throw missing(path);
+  if (Array.isArray(parent)) parent[indexIn(key, parent.length, path)] = value;
+  else setOwn(parent, key, value);
+}
+
+function copy(document: { root: unknown }, from: string, path: string): void {
+  const value = read(place(document, from), from);
+  add(place(document, path), path, cloneJson(value));
+}
+
+function move(document: { root: unknown }, from: string, path: string): void {
+  const source = place(document, from);
+  const value = read(source, from);
+  remove(source, from);
+  add(place(document, path), path, value);
 }
 
 function test(actual: unknown, expected: unknown, path: string): void {

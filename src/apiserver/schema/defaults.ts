@@ -26,6 +26,8 @@ function defaultMembers(schema: Schema, value: Record<string, unknown>, dropNull
   for (const key of Object.keys(value)) {
     const properties = schema.properties;
     const member = properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : rest;
-    if (member !== undefined) applyDefaults(member, value[key], dropNulls);
+    const isNull = value[key] === null && member?.nullable !== true;
+    if (isNull && member !== undefined && member === rest && dropNulls) delete value[key];
+    else if (member !== undefined) applyDefaults(member, value[key], dropNulls);
   }
 }

@@ -26,6 +26,7 @@ export function validateMetadata(kind: Kind, object: ApiObject): FieldError[] {
     ...validateAnnotations(meta.annotations ?? {}),
     ...validateOwners(meta.ownerReferences ?? []),
     ...validateFinalizers(meta.finalizers ?? []),
+    ...(kind.group === '' ? validateCoreFinalizers(meta.finalizers ?? []) : []),
   ];
 }
 
@@ -98,6 +99,29 @@ function validateOwners(owners: readonly OwnerReference[]): FieldError[] {
     );
   }
   return errors;
+}
+
+const standardFinalizers = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+/** Objects of the core group take no finalizer without a domain, but a few. */
+function validateCoreFinalizers(finalizers: readonly string[]): FieldError[] {
+  const message = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((finalizer, index) =>
+    finalizer.includes('/') || standardFinalizers.includes(finalizer)
+      ? []
+      : [invalidValue(`metadata.finalizers[${index}]`, finalizer, message)],
+  );
+}
+
+/** What a client is warned of when it adds a finalizer to an object of a CustomResourceDefinition. */
+export function finalizerWarnings(finalizers: readonly string[], old: readonly string[]): string[] {
+  const added = [...new Set(finalizers)].filter((one) => !old.includes(one)).sort();
+  return added
+    .filter((one) => !one.includes('/') && !standardFinalizers.includes(one))
+    .map((one) => {
+      const path = one.includes('.') ? ' including a path (/)' : '';
+      return `metadata.finalizers: ${JSON.stringify(one)}: prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+    });
 }
 
 function validateFinalizers(finalizers: readonly string[]): FieldError[] {

@@ -8,8 +8,8 @@ import { memberSchema, type Schema } from './schema.ts';
  */
 export function prune(schema: Schema, value: unknown, unknown: string[], at = ''): unknown {
   if (Array.isArray(value)) {
-    const items = schema.items;
-    if (items === undefined) return value;
+    if (schema['x-kubernetes-preserve-unknown-fields'] === true && schema.items === undefined) return value;
+    const { items = {} } = schema;
     return value.map((item, index) => prune(items, item, unknown, `${at}[${index}]`));
   }
   if (!isObject(value)) return value;

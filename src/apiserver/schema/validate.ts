@@ -1,6 +1,5 @@
 import { isObject } from '#kit/json.ts';
 import {
-  duplicateValue,
   type FieldError,
   invalidType,
   invalidValue,
@@ -31,6 +30,7 @@ function visit(schema: Schema, value: unknown, at: string, errors: FieldError[],
   const typeError = checkType(schema, value, at);
   if (typeError !== undefined) {
     errors.push(typeError);
+    checkEnum(schema, value, at, errors);
     return;
   }
   checkEnum(schema, value, at, errors);
@@ -108,8 +108,21 @@ function checkNumber(schema: Schema, value: number, at: string, errors: FieldErr
         `${at} in body should be greater than${word(schema.exclusiveMinimum)} ${minimum}`,
       ),
     );
+  if (!fitsFormat(schema.format, value))
+    errors.push(
+      invalidValue(
+        '',
+        '',
+        `Checked value must be of type ${schema.type} with format ${schema.format} in ${at}`,
+      ),
+    );
   if (multipleOf !== undefined && !Number.isInteger(value / multipleOf))
     errors.push(invalidValue(at, value, `${at} in body should be a multiple of ${multipleOf}`));
+}
+
+function fitsFormat(format: string | undefined, value: number): boolean {
+  const bits = format === 'int32' ? 31 : format === 'int64' ? 63 : undefined;
+  return bits === undefined || (value >= -(2 ** bits) && value < 2 ** bits);
 }
 
 function checkList(
@@ -129,27 +142,6 @@ function checkList(
   const match = correlate(schema, old);
   if (items !== undefined)
     for (const [index, item] of value.entries()) visit(items, item, `${at}[${index}]`, errors, match(item));
-  checkDuplicates(schema, value, at, errors);
-}
-
-function checkDuplicates(schema: Schema, value: readonly unknown[], at: string, errors: FieldError[]): void {
-  const keys = schema['x-kubernetes-list-map-keys'];
-  const type = schema['x-kubernetes-list-type'];
-  if (type !== 'set' && (type !== 'map' || keys === undefined)) return;
-  const seen = new Set<string>();
-  value.forEach((item, index) => {
-    const identity = type === 'set' ? item : keyOf(item, keys ?? []);
-    const text = JSON.stringify(identity);
-    if (seen.has(text)) errors.push(duplicateValue(`${at}[${index}]`, identity));
-    seen.add(text);
-  });
-}
-
-function keyOf(item: unknown, keys: readonly string[]): Record<string, unknown> {
-  const identity: Record<string, unknown> = {};
-  if (isObject(item))
-    for (const key of [...keys].sort()) if (item[key] !== undefined) identity[key] = item[key];
-  return identity;
 }
 
 function checkObject(

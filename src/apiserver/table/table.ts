@@ -37,7 +37,7 @@ function rowObject(kind: Kind, object: ApiObject, version: string, include: Incl
 function columnDefinitions(kind: Kind): unknown[] {
   const own: readonly Omit<PrinterColumn, 'jsonPath'>[] = kind.strategy.table?.columns ?? [
     nameColumn,
-    ...kind.columns,
+    ...kind.columns.map(describe),
   ];
   return own.map((column) => ({
     name: column.name,
@@ -46,6 +46,11 @@ function columnDefinitions(kind: Kind): unknown[] {
     description: column.description ?? '',
     priority: column.priority ?? 0,
   }));
+}
+
+function describe(column: PrinterColumn): PrinterColumn {
+  const description = `Custom resource definition column (in JSONPath format): ${column.jsonPath}`;
+  return { ...column, description: column.description || description };
 }
 
 const nameColumn: Omit<PrinterColumn, 'jsonPath'> = {

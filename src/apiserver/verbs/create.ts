@@ -3,6 +3,7 @@ import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
 import { namespaceKind, phaseOf } from '../kinds/namespace.ts';
 import { type ApiObject, formatTime, type ManagedFieldsEntry } from '../object.ts';
+import { finalizerWarnings } from '../schema/metadata.ts';
 import type { Transaction } from '../store/store.ts';
 import { decodeObject, validateObject } from './decode.ts';
 import { keyOf, type Target, type WriteOptions } from './target.ts';
@@ -33,7 +34,7 @@ export function insert(
   applied?: ManagedFieldsEntry[],
 ): ApiObject {
   const { kind } = target;
-  prepareMetadata(engine, target, object);
+  prepareMetadata(engine, target, object, options.dryRun);
   const stored = viewIn(kind, object);
   if (kind.status && kind.custom) delete stored['status'];
   kind.strategy.normalize?.(stored);
@@ -44,9 +45,16 @@ export function insert(
   kind.strategy.prepare?.(stored, undefined);
   validateObject(kind, stored, undefined);
   const key = keyOf(target, stored.metadata.name ?? '');
-  if (transaction.get(kind.storage, key) !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '');
+  const present = transaction.get(kind.storage, key)?.object;
+  if (present !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '', isLeaving(present));
+  if (kind.custom)
+    for (const text of finalizerWarnings(stored.metadata.finalizers ?? [], [])) options.warn(text);
   if (!options.dryRun) transaction.put(kind.storage, key, stored);
   return viewOut(kind, stored);
+}
+
+function isLeaving(object: ApiObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
 }
 
 /** Who writes, for managedFields. */
@@ -58,18 +66,18 @@ export function writerOf(engine: Engine, target: Target, options: WriteOptions) 
   };
 }
 
-function prepareMetadata(engine: Engine, target: Target, object: ApiObject): void {
+function prepareMetadata(engine: Engine, target: Target, object: ApiObject, dryRun: boolean): void {
   const meta = object.metadata;
-  if (meta.resourceVersion)
+  // The storage is what refuses it, and a dry run does not come that far.
+  if (meta.resourceVersion && !dryRun)
     throw new ApiError('Unknown', 'resourceVersion should not be set on objects to be created');
   checkPlace(target, object);
   if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, maxPrefix) + suffix(engine);
   if (target.kind.namespaced) meta.namespace = target.namespace ?? '';
   else delete meta.namespace;
-  delete meta.resourceVersion;
+  if (!dryRun) delete meta.resourceVersion;
   delete meta.deletionTimestamp;
   delete meta.deletionGracePeriodSeconds;
-  delete meta.generation;
   meta.uid = engine.random.uuid();
   meta.creationTimestamp = formatTime(engine.clock.now());
   if (target.kind.strategy.generation) meta.generation = 1;

@@ -4,12 +4,14 @@ import { type FieldError, invalid, invalidValue } from '../field-error.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { applyDefaults } from '../schema/defaults.ts';
+import { validateListTypes } from '../schema/list-types.ts';
 import { validateMetadata } from '../schema/metadata.ts';
 import { objectMetaSchema } from '../schema/object-meta.ts';
 import { prune } from '../schema/prune.ts';
+import { memberSchema, type Schema } from '../schema/schema.ts';
 import { validateValue } from '../schema/validate.ts';
-import { readPath } from '../table/json-path.ts';
-import type { WriteOptions } from './target.ts';
+import type { Target, WriteOptions } from './target.ts';
+import { validateScale } from './validate-scale.ts';
 
 /**
  * Turns a parsed body into an object of the kind: checks that it is one, removes or refuses members that the
@@ -26,14 +28,17 @@ export function decodeObject(
   checkType(kind, body);
   const unknown: string[] = [];
   const pruned = prune(kind.schema, body, unknown) as ApiObject;
-  reportUnknown(kind, unknown, options);
   pruned.apiVersion = apiVersionOf(kind);
   pruned.kind = kind.kind;
   if (!isObject(pruned.metadata)) pruned.metadata = {};
+  for (const field of ['labels', 'annotations'] as const) fillNulls(pruned.metadata, field);
   checkMetadataTypes(kind, pruned);
-  removeNulls(pruned.metadata as Record<string, unknown>);
-  if (defaults) applyDefaults(kind.schema, pruned, dropNulls);
-  if (!kind.custom) checkCoreTypes(kind, pruned);
+  if (defaults) removeNulls(pruned.metadata as Record<string, unknown>);
+  if (defaults) removeEmpty(pruned.metadata as Record<string, unknown>);
+  if (defaults && kind.custom) applyDefaults(kind.schema, pruned, dropNulls);
+  if (defaults && !kind.custom) checkCoreTypes(kind, pruned);
+  if (defaults) kind.strategy.decode?.(pruned);
+  reportUnknown(kind, unknown, options);
   return pruned;
 }
 
@@ -63,7 +68,10 @@ function reportUnknown(
   options: Pick<WriteOptions, 'fieldValidation' | 'warn' | 'duplicates'>,
 ): void {
   const twice = (options.duplicates ?? []).map((path) => `duplicate field ${JSON.stringify(path)}`);
-  const texts = [...twice, ...unknown.toSorted().map((path) => `unknown field ${JSON.stringify(path)}`)];
+  const texts = [
+    ...twice,
+    ...(kind.custom ? unknown.toSorted() : unknown).map((path) => `unknown field ${JSON.stringify(path)}`),
+  ];
   if (texts.length === 0 || options.fieldValidation === 'Ignore') return;
   if (options.fieldValidation === 'Warn') {
     for (const text of texts) options.warn(text);
@@ -75,11 +83,16 @@ function reportUnknown(
 }
 
 function checkMetadataTypes(kind: Kind, object: ApiObject): void {
-  const [first] = validateValue(objectMetaSchema, withoutNulls(object.metadata), 'metadata');
+  const [first] = validateValue(objectMetaSchema, withoutNulls(object.metadata), 'metadata').filter(isOfType);
   if (first !== undefined)
     throw badRequest(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${first.field}: ${first.message}`,
     );
+}
+
+/** What decoding into a struct refuses; the rest is for validation. */
+function isOfType(error: FieldError): boolean {
+  return /must be of type/.test(error.message);
 }
 
 function withoutNulls(value: object): Record<string, unknown> {
@@ -90,16 +103,44 @@ function removeNulls(target: Record<string, unknown>): void {
   for (const key of Object.keys(target)) if (target[key] === null) delete target[key];
 }
 
+/** Null in a map of texts is the empty text. */
+function fillNulls(holder: object, field: string): void {
+  const map = (holder as Record<string, unknown>)[field];
+  if (!isObject(map) || !Object.values(map).includes(null)) return;
+  const filled = Object.entries(map).map(([key, value]) => [key, value ?? '']);
+  (holder as Record<string, unknown>)[field] = Object.fromEntries(filled);
+}
+
+/** Metadata is a typed struct on the real server: what is empty in it is not there. */
+function removeEmpty(target: Record<string, unknown>): void {
+  for (const key of Object.keys(target)) {
+    const value = target[key];
+    const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+    if (empty || value === '') delete target[key];
+  }
+}
+
 /** A typed kind of the real server does not decode when a member has the wrong type: 400, not 422. */
 function checkCoreTypes(kind: Kind, object: ApiObject): void {
-  for (const key of Object.keys(object)) if (object[key] === null) delete object[key];
-  const [first] = validateValue({ ...kind.schema, required: [] }, object, '').filter(
-    (error) => error.reason === 'FieldValueTypeInvalid' || error.message.includes('in body must be of type'),
+  zeroNulls(kind.schema, object);
+  const [first] = validateValue({ ...kind.schema, required: [] }, object, '').filter((error) =>
+    /must be of type/.test(error.message),
   );
   if (first !== undefined)
     throw badRequest(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${first.field}: ${first.message}`,
     );
+}
+
+/** Null for a member of a struct is as if it were not there; for a text in a map or a list it is the empty text. */
+function zeroNulls(schema: Schema, value: unknown): void {
+  if (!isObject(value)) return;
+  for (const key of Object.keys(value)) {
+    const named = schema.properties?.[key];
+    if (value[key] !== null) zeroNulls(memberSchema(schema, key) ?? {}, value[key]);
+    else if (named !== undefined) delete value[key];
+    else if (memberSchema(schema, key)?.type === 'string') value[key] = '';
+  }
 }
 
 /** Throws 422 with every error of an object that is about to be stored. */
@@ -108,20 +149,42 @@ export function validateObject(
   object: ApiObject,
   old: ApiObject | undefined,
   more: FieldError[] = [],
+  subresource?: Target['subresource'],
 ): void {
   const errors = [...more, ...validateMetadata(kind, object)];
-  if (kind.custom) errors.push(...validateValue(kind.schema, object, '', old));
-  errors.push(...validateReplicas(kind, object));
+  if (kind.custom) errors.push(...validateShape(kind, object, old, subresource));
+  errors.push(...validateScale(kind, object, subresource === 'status'));
   if (kind.rules !== undefined) errors.push(...kind.rules.check(object, old, errors));
   errors.push(...(kind.strategy.validate?.(object, old) ?? []));
   if (errors.length > 0) throw invalid(kind, object.metadata.name ?? '', errors);
 }
 
-function validateReplicas(kind: Kind, object: ApiObject): FieldError[] {
-  const path = kind.scale?.specReplicasPath;
-  const replicas = path === undefined ? undefined : readPath(object, path)[0];
-  if (path === undefined || typeof replicas !== 'number' || replicas >= 0) return [];
-  return [invalidValue(path, replicas, 'should be a non-negative integer')];
+/** The schema's word on types and values. A write of the status is judged by the status alone, in its own words. */
+function validateShape(
+  kind: Kind,
+  object: ApiObject,
+  old: ApiObject | undefined,
+  subresource: Target['subresource'],
+): FieldError[] {
+  const { metadata: _, ...content } = object;
+  const { metadata: __, ...before } = old ?? { metadata: {} };
+  const errors =
+    subresource === 'status'
+      ? validateStatus(kind, object, old)
+      : validateValue(kind.schema, object, '', old);
+  // A list that was wrong before this rule came to be may stay so.
+  if (validateListTypes(kind.schema, before).length > 0) return errors;
+  return [...errors, ...validateListTypes(kind.schema, content)];
+}
+
+function validateStatus(kind: Kind, object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const schema = kind.schema.properties?.['status'];
+  if (schema === undefined || object['status'] === undefined) return [];
+  const errors = validateValue(schema, object['status'], '', old?.['status']);
+  return errors.map((error) => ({
+    ...error,
+    field: error.field === '' ? 'status' : `status.${error.field}`,
+  }));
 }
 
 /** 415 for a patch type that the kind does not take. */

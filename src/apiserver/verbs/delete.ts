@@ -20,9 +20,10 @@ export interface DeleteOptions {
   readonly dryRun: boolean;
 }
 
-/** Reads DeleteOptions from the body and the query; the body wins. Throws 400 or 422. */
-export function readDeleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
+/** Reads DeleteOptions from the body or, when there is none, from the query. Throws 400 or 422. */
+export function readDeleteOptions(body: unknown, parameters: URLSearchParams): DeleteOptions {
   const options = isObject(body) ? body : {};
+  const query = body === undefined ? parameters : new URLSearchParams();
   if (options['kind'] !== undefined && options['kind'] !== 'DeleteOptions')
     throw badRequest('the body of a DELETE must be DeleteOptions');
   const preconditions = isObject(options['preconditions']) ? options['preconditions'] : {};
@@ -164,8 +165,8 @@ export function deleteCollection(
     for (const key of [...transaction.keys(target.kind.storage)].sort()) {
       const current = transaction.get(target.kind.storage, key);
       if (!key.startsWith(prefix) || current === undefined || !selects(current.object)) continue;
-      const left = erase(engine, transaction, target.kind, key, current, options);
-      deleted.push(left.kind === 'Status' ? viewOut(target.kind, current.object) : (left as ApiObject));
+      erase(engine, transaction, target.kind, key, current, options);
+      deleted.push(viewOut(target.kind, current.object));
     }
     return deleted;
   });

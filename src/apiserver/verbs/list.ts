@@ -1,5 +1,6 @@
 import { ApiError, badRequest } from '../api-error.ts';
 import type { Engine } from '../engine.ts';
+import { type FieldError, forbiddenField, invalid, notSupported } from '../field-error.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { FieldSelector } from '../selectors/field-selector.ts';
@@ -34,14 +35,14 @@ interface Position {
 
 /** Reads one page. Throws 400 for a bad token, 410 when the moment it belongs to is no longer known, 504 for the future. */
 export function listObjects(engine: Engine, target: Target, options: ListOptions): Page {
+  checkMatch(options);
   const position = readPosition(options);
   const version = snapshotVersion(engine, options, position);
   const read = reader(engine, target.kind, version);
   const prefix = target.namespace === undefined ? '' : `${target.namespace}/`;
-  const limit = Math.min(
-    options.limit > 0 ? options.limit : engine.limits.listItems,
-    engine.limits.listItems,
-  );
+  // A list at any version, 0, comes whole: the API server answers it from its cache.
+  const paged = options.limit > 0 && (options.resourceVersion !== '0' || position !== undefined);
+  const limit = Math.min(paged ? options.limit : engine.limits.listItems, engine.limits.listItems);
   const keys = candidateKeys(read.keys, target, options, prefix, position?.k);
   const entries: Entry[] = [];
   let used = 0;
@@ -94,16 +95,27 @@ function snapshotVersion(engine: Engine, options: ListOptions, position: Positio
   const { resourceVersion, resourceVersionMatch } = options;
   const now = engine.store.version;
   if (resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0') {
-    if (resourceVersionMatch !== undefined && !resourceVersion)
-      throw badRequest('resourceVersionMatch is forbidden unless resourceVersion is provided');
-    if (resourceVersionMatch === 'Exact')
-      throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
     return now;
   }
   const wanted = parseVersion(resourceVersion);
   if (wanted > now) throw tooLarge(wanted, now);
   const exact = resourceVersionMatch === 'Exact' || (resourceVersionMatch === undefined && options.limit > 0);
   return exact ? wanted : now;
+}
+
+/** What metav1's ValidateListOptions refuses. */
+function checkMatch({ resourceVersionMatch: match, resourceVersion, continueToken }: ListOptions): void {
+  if (match === undefined) return;
+  const field = 'resourceVersionMatch';
+  const errors: FieldError[] = [];
+  if (!resourceVersion)
+    errors.push(forbiddenField(field, `${field} is forbidden unless resourceVersion is provided`));
+  if (continueToken) errors.push(forbiddenField(field, `${field} is forbidden when continue is provided`));
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    errors.push(notSupported(field, match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && resourceVersion === '0')
+    errors.push(forbiddenField(field, `${field} "exact" is forbidden for resourceVersion "0"`));
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', plural: '', kind: 'ListOptions' }, '', errors);
 }
 
 /** A resourceVersion as a number. Throws 400. */

@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import { ApiError, badRequest, notFound } from '../api-error.ts';
+import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import { checkDeclared } from '../apply/declared.ts';
 import { applyConfiguration, trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
@@ -38,24 +38,24 @@ export function patchObject(
     checkVersion(kind, next, current, false);
     const managed = (candidate: ApiObject) =>
       trackUpdate(kind, current.object, candidate, writerOf(engine, target, options));
-    return { object: replace(transaction, target, current, next, managed, options.dryRun), created: false };
+    return { object: replace(transaction, target, current, next, managed, options), created: false };
   });
 }
 
-/** Unknown fields of a patched object are the patch's fault, which is 422, not 400. */
-function decodePatched(kind: Kind, patched: unknown, options: WriteOptions): ApiObject {
+/** What cannot be read after a patch is the patch's fault, which is 422, not 400. */
+export function decodePatched(kind: Kind, patched: unknown, options: WriteOptions): ApiObject {
   try {
     return decodeObject(kind, patched, options);
   } catch (error) {
-    const strict = error instanceof ApiError ? /strict decoding error: .*/.exec(error.message) : null;
-    if (strict === null) throw error;
+    if (!(error instanceof ApiError) || error.reason !== 'BadRequest') throw error;
+    const detail = /strict decoding error: .*/.exec(error.message)?.[0] ?? error.message;
     throw invalid({ group: '', plural: '', kind: '' }, '', [
-      { reason: 'FieldValueInvalid', field: 'patch', message: `Invalid value: ${strict[0]}` },
+      { reason: 'FieldValueInvalid', field: 'patch', message: `Invalid value: ${detail}` },
     ]);
   }
 }
 
-function patchedCopy(kind: Kind, type: string, object: ApiObject, patch: unknown): unknown {
+export function patchedCopy(kind: Kind, type: string, object: ApiObject, patch: unknown): unknown {
   if (type === patchTypes.json) return jsonPatch(object, patch);
   if (!isObject(patch)) throw badRequest('a merge patch is a JSON object');
   if (type === patchTypes.merge) return mergePatch(object, patch);
@@ -85,8 +85,12 @@ function applyObject(
         ],
       },
     );
-  const config = decodeConfiguration(target, configuration, options);
-  return engine.store.transact((transaction) => applyInside(engine, transaction, target, config, options));
+  return engine.store.transact((transaction) => {
+    const present = transaction.get(target.kind.storage, keyOf(target, target.name)) !== undefined;
+    if (!present && target.subresource !== undefined) throw notFound(target.kind, target.name);
+    const config = decodeConfiguration(target, configuration, options);
+    return applyInside(engine, transaction, target, config, options);
+  });
 }
 
 /** Unlike other bodies, a configuration is not defaulted: what it does not say, it does not own. */
@@ -101,6 +105,18 @@ function decodeConfiguration(target: NamedTarget, configuration: unknown, option
   return config;
 }
 
+/** What cannot be read after a merge is answered with 500: the API server did not foresee it. */
+function decodeMerged(kind: Kind, merged: ApiObject, options: WriteOptions): ApiObject {
+  try {
+    return decodeObject(kind, merged, { ...options, fieldValidation: 'Ignore' }, { dropNulls: false });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason !== 'BadRequest') throw error;
+    const { name = '', namespace = '' } = merged.metadata;
+    const what = `(${namespace}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind})`;
+    throw new ApiError('Unknown', `failed to convert new object ${what} to proper version: ${error.message}`);
+  }
+}
+
 function applyInside(
   engine: Engine,
   transaction: Transaction,
@@ -112,43 +128,26 @@ function applyInside(
   const current = transaction.get(kind.storage, keyOf(target, target.name));
   const writer = writerOf(engine, target, options);
   if (current === undefined) {
-    if (target.subresource !== undefined) throw notFound(kind, target.name);
     if (config.metadata.uid)
-      throw new ApiError(
-        'Conflict',
-        `Operation cannot be fulfilled on ${kind.plural} "${target.name}": uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
+      throw conflict(
+        kind,
+        target.name,
+        `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
       );
     const merged = applyConfiguration(kind, undefined, viewIn(kind, config), writer, options.force);
     const fields = merged.metadata.managedFields ?? [];
-    const decoded = decodeObject(
-      kind,
-      viewOut(kind, merged),
-      { ...options, fieldValidation: 'Ignore' },
-      { dropNulls: false },
-    );
+    const decoded = decodeMerged(kind, viewOut(kind, merged), options);
+    delete decoded.metadata.resourceVersion;
     return { object: insert(engine, transaction, target, decoded, options, fields), created: true };
   }
   const stored = viewIn(kind, config);
-  if (stored.metadata.resourceVersion || stored.metadata.uid)
-    checkVersion(
-      kind,
-      { ...stored, metadata: { resourceVersion: String(current.version), ...stored.metadata } },
-      current,
-    );
   const merged = applyConfiguration(kind, current.object, stored, writer, options.force);
   const fields = merged.metadata.managedFields ?? [];
-  const next = viewIn(
-    kind,
-    decodeObject(
-      kind,
-      viewOut(kind, cloneJson(merged)),
-      { ...options, fieldValidation: 'Ignore' },
-      { dropNulls: false },
-    ),
-  );
+  checkVersion(kind, merged, current, false);
+  const next = viewIn(kind, decodeMerged(kind, viewOut(kind, cloneJson(merged)), options));
   next.metadata.managedFields = fields;
   return {
-    object: replace(transaction, target, current, next, () => fields, options.dryRun),
+    object: replace(transaction, target, current, next, () => fields, options),
     created: false,
   };
 }

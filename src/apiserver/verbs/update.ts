@@ -5,7 +5,7 @@ import type { Engine } from '../engine.ts';
 import { invalid, invalidValue } from '../field-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type ApiObject, cloneJson, equalJson, type ManagedFieldsEntry } from '../object.ts';
-import { validateMetadataUpdate } from '../schema/metadata.ts';
+import { finalizerWarnings, validateMetadataUpdate } from '../schema/metadata.ts';
 import type { Entry } from '../store/history.ts';
 import type { Transaction } from '../store/store.ts';
 import { checkPlace, insert, writerOf } from './create.ts';
@@ -34,13 +34,14 @@ export function updateObject(
     if (current === undefined) {
       if (!kind.strategy.createOnUpdate || target.subresource !== undefined)
         throw notFound(kind, target.name);
+      delete object.metadata.resourceVersion;
       return { object: insert(engine, transaction, target, object, options), created: true };
     }
     const next = viewIn(kind, object);
     checkVersion(kind, next, current);
     const managed = (candidate: ApiObject) =>
       trackUpdate(kind, current.object, candidate, writerOf(engine, target, options));
-    return { object: replace(transaction, target, current, next, managed, options.dryRun), created: false };
+    return { object: replace(transaction, target, current, next, managed, options), created: false };
   });
 }
 
@@ -74,7 +75,7 @@ export function replace(
   current: Entry,
   next: ApiObject,
   managed: (candidate: ApiObject) => ManagedFieldsEntry[],
-  dryRun: boolean,
+  { dryRun, warn }: Pick<WriteOptions, 'dryRun' | 'warn'>,
 ): ApiObject {
   const { kind } = target;
   const old = current.object;
@@ -86,11 +87,21 @@ export function replace(
   kind.strategy.prepare?.(candidate, old);
   if (kind.strategy.generation && changesDesired(kind, old, candidate))
     candidate.metadata.generation = (old.metadata.generation ?? 0) + 1;
-  validateObject(kind, candidate, old, validateMetadataUpdate(candidate.metadata, old.metadata));
+  validateObject(
+    kind,
+    candidate,
+    old,
+    validateMetadataUpdate(candidate.metadata, old.metadata),
+    target.subresource,
+  );
+  const { finalizers = [] } = candidate.metadata;
+  if (kind.custom)
+    for (const text of finalizerWarnings(finalizers, old.metadata.finalizers ?? [])) warn(text);
   if (sameButTimes(old, candidate)) return viewOut(kind, old);
   const key = keyOf(target, target.name);
   if (isFinished(candidate)) {
-    if (!dryRun) transaction.remove(kind.storage, key, candidate);
+    // What watchers see go is what was stored, finalizer and all.
+    if (!dryRun) transaction.remove(kind.storage, key);
   } else if (!dryRun) {
     transaction.put(kind.storage, key, candidate);
   }
@@ -125,10 +136,10 @@ function assign(object: ApiObject, member: string, value: unknown): void {
 function keepSystemFields(candidate: ApiObject, old: ApiObject): void {
   const meta = candidate.metadata as Record<string, unknown>;
   const before = old.metadata as Record<string, unknown>;
-  for (const field of ['uid', 'creationTimestamp', 'name', 'namespace']) meta[field] ??= before[field];
-  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'])
-    if (before[field] === undefined) delete meta[field];
-    else meta[field] = before[field];
+  for (const field of ['uid', 'name', 'namespace', 'deletionGracePeriodSeconds'])
+    meta[field] ??= before[field];
+  for (const field of ['creationTimestamp', 'generation', 'resourceVersion']) meta[field] = before[field];
+  meta['deletionTimestamp'] = before['deletionTimestamp'] ?? meta['deletionTimestamp'];
   for (const field of Object.keys(meta)) if (meta[field] === undefined) delete meta[field];
 }
 

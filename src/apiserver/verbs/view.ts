@@ -26,6 +26,11 @@ export function itemJson(kind: Kind, entry: Entry): string {
   return json;
 }
 
+/** An object as an item of a list. */
+export function itemOf(kind: Kind, object: ApiObject): string {
+  return kind.custom ? JSON.stringify(object) : untyped(object);
+}
+
 function untyped(object: ApiObject): string {
   return JSON.stringify({ ...object, apiVersion: undefined, kind: undefined });
 }
