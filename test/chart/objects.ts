@@ -15,7 +15,13 @@ export function valueSets(): { readonly name: string; readonly values: string }[
 }
 
 export interface Deployment extends KubeObject {
-  readonly spec: { readonly replicas: number; readonly template: { readonly spec: PodSpec } };
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: PodSpec;
+    };
+  };
 }
 
 export function isDeployment(object: KubeObject): object is Deployment {

@@ -18,7 +18,11 @@ export interface Container {
   readonly image: string;
   readonly args?: readonly string[];
   readonly securityContext?: Security;
-  readonly ports?: readonly { readonly hostPort?: number }[];
+  readonly ports?: readonly {
+    readonly name?: string;
+    readonly containerPort?: number;
+    readonly hostPort?: number;
+  }[];
   readonly resources?: {
     readonly requests?: Readonly<Record<string, string>>;
     readonly limits?: Readonly<Record<string, string>>;
