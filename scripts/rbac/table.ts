@@ -51,6 +51,13 @@ const controller: RoleTable = {
     { group: own, resources: kinds, verbs: ['list', 'watch'], why: 'What it reconciles.' },
     {
       group: own,
+      resources: ['agents'],
+      verbs: ['patch'],
+      why: 'An Agent that was copied from a laptop brings a finalizer, which nobody else takes off.',
+      rarely: true,
+    },
+    {
+      group: own,
       resources: kinds.map((kind) => `${kind}/status`),
       verbs: ['patch'],
       why: 'What it found, by server-side apply.',
