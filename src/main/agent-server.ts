@@ -43,7 +43,9 @@ async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
   const { forInstance } = await import('#agent-server/config/agent-config.ts');
-  const config = forInstance(await readConfig(invocation), invocation.instance);
+  const { overImage } = await import('#agent-server/config/image-environment.ts');
+  const read = forInstance(await readConfig(invocation), invocation.instance);
+  const config = invocation.inImage ? { ...read, env: overImage(read.env, process.env) } : read;
   const server = await startAgentServer({
     config,
     listen: invocation.listen,

@@ -10,6 +10,8 @@ export type Invocation =
       /** Takes the place of the configuration's `agent.instance`. */
       readonly instance: string | undefined;
       readonly withoutTokens: boolean;
+      /** Everything that the agent runs has the environment of this process too: its image's. */
+      readonly inImage: boolean;
     })
   | (ConfigPlace & { readonly mode: 'exec'; readonly command: readonly [string, ...string[]] });
 
@@ -19,11 +21,12 @@ export interface ConfigPlace {
   readonly configFile: string | undefined;
 }
 
-export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--no-tokens]
+export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--in-image] [--no-tokens]
        agent-server exec (--config-fd N | --config-file PATH) -- COMMAND [ARGUMENT…]
 
 A configuration file is read again when it changes: new keys and forwards are taken up without a restart.
 --instance names the workload where the configuration cannot: a pod's uid.
+--in-image gives tools the environment of the image that the agent-server was started in.
 --listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.`;
 
 /** Reads the arguments after the script's name. Throws Usage. */
@@ -38,6 +41,7 @@ export function parseArguments(args: readonly string[]): Invocation {
     listen: listenTarget(options),
     instance: options['instance'],
     withoutTokens: options['no-tokens'] !== undefined,
+    inImage: options['in-image'] !== undefined,
   };
 }
 
@@ -61,7 +65,7 @@ function readOptions(args: readonly string[]): Record<string, string> {
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? '';
     const [, name = '', value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(argument) ?? [];
-    if (name === 'no-tokens') options[name] = 'true';
+    if (name === 'no-tokens' || name === 'in-image') options[name] = 'true';
     else if (!withValue.has(name)) throw wrong(`unknown argument ${JSON.stringify(argument)}`);
     else {
       const given = value ?? args[++index];

@@ -52,7 +52,7 @@ function agentServer(
 ): Container {
   const image = imageOf(workload, settings);
   const config = ['--config-file', `${paths.agentConfig}/config.json`];
-  const listen = ['--instance', `$(${instanceVariable})`, '--listen', `0.0.0.0:${mcpPort}`];
+  const listen = ['--instance', `$(${instanceVariable})`, '--in-image', '--listen', `0.0.0.0:${mcpPort}`];
   return {
     ...common(name, image, resources, settings),
     command: [paths.node, paths.agentServer, ...config, ...listen],
@@ -92,7 +92,7 @@ function programEnvironment(workload: Workload, settings: PodSettings): EnvVar[]
   return [
     { name: instanceVariable, valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
     ...standard
-      .filter(([name]) => !own.includes(name))
+      .filter(([name]) => !own.includes(name) && !isTheImages(name, workload))
       .map(([name, value]) => ({ name, value: literal(value) })),
     ...own
       .filter((name) => name !== instanceVariable)
@@ -101,6 +101,11 @@ function programEnvironment(workload: Workload, settings: PodSettings): EnvVar[]
         valueFrom: { secretKeyRef: { name: secret, key: environmentKey(name) } },
       })),
   ];
+}
+
+/** The image says where its programs are, unless an install step adds to them. */
+function isTheImages(name: string, { install }: Workload): boolean {
+  return install === undefined && (name === 'PATH' || name === 'NODE_PATH');
 }
 
 function common(
