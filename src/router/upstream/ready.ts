@@ -16,6 +16,8 @@ export interface ReadyOptions {
   readonly waitMs: number;
   /** Calls with the same value go to the same instance while it lives: a session's state is there. */
   readonly affinity?: string;
+  /** uid of the only instance that will do. */
+  readonly only?: string;
   /** Instance that just failed: another one is waited for. */
   readonly except?: TargetEndpoint;
 }
@@ -33,11 +35,12 @@ export async function findReady(key: string, options: ReadyOptions): Promise<Rea
   throw unavailable(key, options);
 }
 
-function look(key: string, { tables, affinity, except }: ReadyOptions): Ready | undefined {
+function look(key: string, { tables, affinity, only, except }: ReadyOptions): Ready | undefined {
   const target = tables.current().targets.get(key);
   if (target === undefined) return undefined;
   const candidates = target.ready.filter(
-    (endpoint) => except === undefined || endpoint.uid !== except.uid || endpoint.address !== except.address,
+    ({ uid, address }) =>
+      (only === undefined || uid === only) && (uid !== except?.uid || address !== except.address),
   );
   const endpoint = choose(candidates, affinity);
   return endpoint === undefined ? undefined : { target, endpoint };

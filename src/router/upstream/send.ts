@@ -34,6 +34,8 @@ export interface AgentCall {
   readonly silenceMs?: number;
   /** How long an agent that is starting is waited for. Default: the router's. */
   readonly readyWaitMs?: number;
+  /** uid of the only instance that the call is for. Default: any. */
+  readonly instance?: string;
 }
 
 /** Takes the answer as it comes. After `failed` or `ended` nothing more is called. */
@@ -111,8 +113,10 @@ class Attempt implements Flow {
 
   #locate(except?: Ready['endpoint']): Promise<Ready> {
     const { tables, clock, limits } = this.#options;
+    const { instance } = this.#call;
     const affinity = this.#call.mcp?.session;
     return findReady(this.#call.agent, {
+      ...(instance !== undefined && { only: instance }),
       tables,
       clock,
       waitMs: this.#call.readyWaitMs ?? limits.readyWaitMs,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { Agent as HttpAgent } from 'undici';
 import { systemClock } from '#kit/clock.ts';
 import { systemRandom } from '#kit/random.ts';
 import { openChanges } from '#wire/changes.ts';
 import { deriveAgentKey } from '#wire/keys.ts';
 import { masterKey } from '#wire/testing.ts';
-import { agentAt, startInstance, startLoad, startReplica } from './replicas.ts';
+import { agentAt, openSession, post, startInstance, startLoad, startReplica } from './replicas.ts';
 
 const bounded = { timeout: 120_000 };
 const before = masterKey(1);
@@ -132,5 +133,78 @@ test(
     await load.stop();
     t.diagnostic(`${load.done()} calls`);
     assert.deepEqual(load.failures, []);
+  },
+);
+
+const path = '/mcps/demo/mcp';
+
+/** Two routers in front of two instances. */
+async function twoByTwo(t: TestContext) {
+  const one = await startInstance(t, 'one', [before]);
+  const two = await startInstance(t, 'two', [before]);
+  const agents = [agentAt([one.endpoint(), two.endpoint()])];
+  const a = await startReplica(t, agents, [before]);
+  const b = await startReplica(t, agents, [before]);
+  const dispatcher = new HttpAgent();
+  t.after(() => dispatcher.close());
+  const call = async (url: string, session: Record<string, string>, name: string, id = 1) => {
+    const params = { name, arguments: {} };
+    const answer = await post(dispatcher, url, session, { jsonrpc: '2.0', id, method: 'tools/call', params });
+    return answer.text;
+  };
+  return { one, two, a, b, dispatcher, call };
+}
+
+test(
+  'a session keeps to one instance whichever router it comes through, and moves when that one goes',
+  bounded,
+  async (t) => {
+    const { one, two, a, b, dispatcher, call } = await twoByTwo(t);
+    const seen = new Set<string>();
+    for (let round = 0; round < 6; round += 1) {
+      const session = await openSession(dispatcher, a.url + path);
+      const answers = await Promise.all([a, b, a, b].map(({ url }) => call(url + path, session, 'who')));
+      const [first = ''] = answers;
+      assert.equal(new Set(answers).size, 1, answers.join());
+      const holder = /one|two/.exec(first)?.[0] ?? '';
+      seen.add(holder);
+      const other = holder === 'one' ? two : one;
+      const leaving = holder === 'one' ? one : two;
+      const left = [agentAt([leaving.endpoint({ terminating: true }), other.endpoint()])];
+      for (const { tables } of [a, b]) tables.set(left);
+      assert.match(await call(b.url + path, session, 'who'), new RegExp(other.uid));
+      for (const { tables } of [a, b]) tables.set([agentAt([one.endpoint(), two.endpoint()])]);
+    }
+    t.diagnostic(`instances that held sessions: ${[...seen].join()}`);
+  },
+);
+
+test('a queued task is found whichever router is asked and whichever instance has it', bounded, async (t) => {
+  const { a, b, dispatcher, call } = await twoByTwo(t);
+  for (let round = 0; round < 4; round += 1) {
+    const session = await openSession(dispatcher, a.url + path);
+    const id = /id ([0-9a-f]{16})/.exec(await call(a.url + path, session, 'later'))?.[1];
+    for (const { url } of [a, b]) {
+      const answer = await fetch(`${url}/mcps/demo/task?taskId=${id}`);
+      assert.equal(answer.status, 200);
+      assert.equal(((await answer.json()) as { task: { id: string } }).task.id, id);
+    }
+  }
+  assert.equal((await fetch(`${a.url}/mcps/demo/task?taskId=0000000000000000`)).status, 404);
+});
+
+test(
+  'a call of an aggregate is cancelled through another router than the one that carries it',
+  bounded,
+  async (t) => {
+    const { a, b, dispatcher, call } = await twoByTwo(t);
+    const session = await openSession(dispatcher, `${a.url}/mcp`);
+    const begun = performance.now();
+    const running = call(`${a.url}/mcp`, session, 'long', 7);
+    await sleep(300);
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+    assert.equal((await post(dispatcher, `${b.url}/mcp`, session, cancelled)).status, 202);
+    assert.match(await running, /cancel/i);
+    assert.ok(performance.now() - begun < 10_000);
   },
 );

@@ -42,6 +42,9 @@ const tools = {
   tools: [
     { name: 'say', command: '/bin/echo', args: ['said'] },
     { name: 'nap', command: '/bin/sh', args: ['-c', 'sleep 0.2; echo slept'] },
+    { name: 'long', command: '/bin/sh', args: ['-c', 'sleep 30'] },
+    { name: 'who', command: '/bin/sh', args: ['-c', 'echo $WHO'] },
+    { name: 'later', command: '/bin/sh', args: ['-c', 'echo $WHO'], async: true },
   ],
 };
 
@@ -58,6 +61,7 @@ export async function startInstance(
       .map((master) => deriveAgentKey(master, identity))
       .map(({ kid, secret }) => ({ kid, secret: secret.toString('base64url') })),
     mcp: tools,
+    env: { ...testConfig('/tmp').env, WHO: uid },
     limits,
   });
   const server = await startAgentServer({
@@ -188,7 +192,12 @@ export function startLoad(
 
 const accept = 'application/json, text/event-stream';
 
-async function post(dispatcher: HttpAgent, url: string, headers: Record<string, string>, message: object) {
+export async function post(
+  dispatcher: HttpAgent,
+  url: string,
+  headers: Record<string, string>,
+  message: object,
+) {
   const answer = await request(url, {
     dispatcher,
     method: 'POST',
@@ -198,7 +207,7 @@ async function post(dispatcher: HttpAgent, url: string, headers: Record<string, 
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-async function openSession(dispatcher: HttpAgent, url: string): Promise<Record<string, string>> {
+export async function openSession(dispatcher: HttpAgent, url: string): Promise<Record<string, string>> {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } };
   const answer = await post(dispatcher, url, {}, { jsonrpc: '2.0', id: 0, method: 'initialize', params });
   const id = answer.headers['mcp-session-id'];

@@ -218,10 +218,22 @@ async function take(
     speaker.era === 'sessions'
   ) {
     const agent = inFlight.agentOf(inFlightKey(speaker, message.params?.['requestId']));
-    if (agent === undefined) return;
-    const call = callWith(`${surface.namespace}/${agent}`, message, { speaker, headers });
-    await collect(services.sender, call, { maxBytes }).catch(() => undefined);
+    const told = agent === undefined ? agentsThatMayRunIt(context) : [agent];
+    await Promise.all(
+      told.map((name) => {
+        const call = callWith(`${surface.namespace}/${name}`, message, { speaker, headers });
+        return collect(services.sender, { ...call, readyWaitMs: 0 }, { maxBytes }).catch(() => undefined);
+      }),
+    );
   }
+}
+
+/** Another router may have sent the request on: whoever does not run it for this session takes no notice. */
+function agentsThatMayRunIt({ services, surface }: PostContext): readonly string[] {
+  const { targets } = services.tables.current();
+  return surface.agents.filter(
+    (name) => targets.get(`${surface.namespace}/${name}`)?.unavailable === undefined,
+  );
 }
 
 async function answerBatch(

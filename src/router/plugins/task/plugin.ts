@@ -1,19 +1,24 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import type { Target } from '#routing/target.ts';
 import { bindTaskStatus } from '#wire/binding.ts';
 import { identifyCaller } from '../../delegation.ts';
-import { writeJson } from '../../mcp/answer.ts';
+import type { RouterError } from '../../errors.ts';
+import { writeJson, writeJsonText } from '../../mcp/answer.ts';
 import { internalPaths } from '../../paths.ts';
 import { answerWith } from '../../reply.ts';
 import { factsOf } from '../../request.ts';
 import type { Services } from '../../services.ts';
+import { collect } from '../../upstream/collect.ts';
 import { answerHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
+import type { AgentCall, AnswerHeaders } from '../../upstream/send.ts';
 import { gatewayStatus } from '../gateway-status.ts';
 
 /** `GET /mcps/<agent>/task?taskId=`: how a queued call is doing (Ploinky contract, §4). */
 export async function taskPlugin(app: FastifyInstance, { services }: { services: Services }): Promise<void> {
   app.get(internalPaths['agent-task'], async (request, reply) =>
-    answerWith(request, reply, () => {
+    answerWith(request, reply, async () => {
       const { resolution, search } = factsOf(request.raw);
       if (resolution.kind !== 'agent-task') throw new Error('no agent');
       const taskId = new URLSearchParams(search).get('taskId') ?? '';
@@ -29,10 +34,7 @@ export async function taskPlugin(app: FastifyInstance, { services }: { services:
         binding: bindTaskStatus(taskId),
         caller: identifyCaller(request.raw, services),
       };
-      relay(services.sender, call, reply.raw, {
-        headers: (headers) => ({ 'cache-control': 'no-store', ...answerHeaders(headers) }),
-        fail: (error) => writeJson(reply.raw, gatewayStatus(error), { error: error.message }),
-      });
+      return askInstances(services, resolution.target, call, reply.raw);
     }),
   );
   app.route({
@@ -40,4 +42,29 @@ export async function taskPlugin(app: FastifyInstance, { services }: { services:
     url: internalPaths['agent-task'],
     handler: async (_, reply) => reply.code(405).header('allow', 'GET').send({ error: 'method_not_allowed' }),
   });
+}
+
+/** A task is known where it was queued: of several instances each is asked until one knows it. */
+async function askInstances(
+  services: Services,
+  target: Target,
+  call: AgentCall,
+  client: ServerResponse,
+): Promise<void> {
+  const options = {
+    headers: (headers: AnswerHeaders) => ({ 'cache-control': 'no-store', ...answerHeaders(headers) }),
+    fail: (error: RouterError) => writeJson(client, gatewayStatus(error), { error: error.message }),
+  };
+  const instances = target.ready.map(({ uid }) => uid);
+  const last = instances.length < 2 ? undefined : instances.pop();
+  for (const instance of last === undefined ? [] : instances) {
+    const pinned = { ...call, instance, readyWaitMs: 0 };
+    const answer = await collect(services.sender, pinned, { maxBytes: services.limits.answerBytes }).catch(
+      () => undefined,
+    );
+    if (answer?.status !== 200) continue;
+    writeJsonText(client, 200, answer.text, { 'cache-control': 'no-store' });
+    return;
+  }
+  relay(services.sender, last === undefined ? call : { ...call, instance: last }, client, options);
 }
