@@ -197,6 +197,25 @@ describe('the egress proxy', { timeout: 30_000 }, () => {
     for (const { socket } of [second, third]) socket.destroy();
   });
 
+  it('drains: takes nothing new, lets open tunnels go on, and waits no longer than it was told', async () => {
+    const { socket } = await open('allowed.test:443');
+    const { address } = proxy;
+    const begun = performance.now();
+    const drained = proxy.drain(300);
+    await assert.rejects(connectThrough(address, 'allowed.test:443', `default/fetcher:${token}`));
+    socket.write('still');
+    assert.equal(await nextChunk(socket), 'still');
+    await drained;
+    assert.ok(performance.now() - begun >= 290);
+    await start();
+    const again = await open('allowed.test:443');
+    const ended = proxy.drain(10_000);
+    again.socket.destroy();
+    await ended;
+    assert.ok(performance.now() - begun < 8_000, 'the last tunnel ended');
+    socket.destroy();
+  });
+
   it('closes a tunnel on which nothing moves', async () => {
     await proxy.close();
     await start({ idleMs: 200 });

@@ -57,6 +57,8 @@ export const defaultLimits: EgressLimits = {
 export interface EgressProxy {
   /** Where it listens: `unix:/path` or `host:port`. */
   readonly address: string;
+  /** Takes no more connections; resolves when the open ones have ended, or after so many milliseconds. */
+  drain(forMs: number): Promise<void>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
@@ -114,6 +116,14 @@ class AllowListProxy implements EgressProxy {
       else this.#server.listen(listen.port, listen.host, onListening);
     });
     if ('socket' in listen) chmodSync(listen.socket, 0o600);
+  }
+
+  async drain(forMs: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, forMs);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await Promise.race([closed, late.promise]);
+    clearTimeout(timer);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { followAgents } from '#egress/follow-agents.ts';
 import { defaultLimits, startEgressProxy } from '#egress/proxy.ts';
 import { createLog } from '../log.ts';
-import { parseFlags, parseHostPort, parseLimits } from '../options.ts';
+import { parseFlags, parseHostPort, parseLimits, parseWhole } from '../options.ts';
 import { resolveByMachine } from '../resolve.ts';
 import { type Running, runUntilEnded } from '../run.ts';
 import { commonFlags, openProgram, serveStatus } from './program.ts';
@@ -13,13 +13,18 @@ const flagDefaults = {
   ...commonFlags,
   listen: '0.0.0.0:3128',
   'status-listen': '0.0.0.0:9090',
+  'drain-seconds': '5',
   limits: '',
 };
+
+/** How long open connections may go on after that, in milliseconds; the pod's own time to end is 30 s. */
+const finishMs = 20_000;
 
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), flagDefaults);
   const listen = parseHostPort('listen', flags.listen);
   const statusAddress = parseHostPort('status-listen', flags['status-listen']);
+  const lameDuckMs = parseWhole('drain-seconds', flags['drain-seconds'], 0, 3_600) * 1000;
   const limits = parseLimits('limits', flags.limits, defaultLimits);
   const program = await openProgram('egress', flags, log);
   const following = followAgents(program);
@@ -30,12 +35,17 @@ async function start(): Promise<Running> {
     log,
     limits,
   });
-  const status = await serveStatus(program, statusAddress, () =>
-    following.ready ? undefined : 'the Agents and the master key are not known yet',
-  );
+  let stopping = false;
+  const status = await serveStatus(program, statusAddress, () => {
+    if (stopping) return 'stopping';
+    return following.ready ? undefined : 'the Agents and the master key are not known yet';
+  });
   log.info('egress proxy listens', { address: proxy.address });
   return {
     async close() {
+      stopping = true;
+      await program.clock.sleep(lameDuckMs);
+      await proxy.drain(finishMs);
       await proxy.close();
       status.close();
       await following.stop();
