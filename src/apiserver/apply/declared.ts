@@ -23,6 +23,15 @@ export function checkDeclared(kind: Kind, configuration: unknown): void {
   );
 }
 
+/** True when a member of an object fits its schema as far as owners of its fields can be noted. */
+export function isTyped(kind: Kind, member: string, object: Record<string, unknown>): boolean {
+  const schema = kind.schema.properties?.[member];
+  if (schema === undefined || object[member] === undefined) return true;
+  const problems: string[] = [];
+  visit(schema, object[member], member, problems);
+  return problems.length === 0;
+}
+
 function visit(schema: Schema, value: unknown, at: string, problems: string[]): void {
   if (value === null || schema['x-kubernetes-int-or-string'] === true) return;
   const expected = mismatch(schema.type, value);

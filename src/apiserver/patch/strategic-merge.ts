@@ -43,7 +43,7 @@ function mergeMember(schema: Schema | undefined, target: unknown, patch: unknown
   }
   const key = schema['x-kubernetes-patch-merge-key'];
   const merged = key === undefined ? mergeSet(target, patch) : mergeByKey(schema.items, key, target, patch);
-  return Array.isArray(wanted) ? reorder(merged, wanted, key) : merged;
+  return reorder(merged, Array.isArray(wanted) ? wanted : patch, target, key);
 }
 
 function mergeSet(target: readonly unknown[], patch: readonly unknown[]): unknown[] {
@@ -72,18 +72,35 @@ function mergeByKey(
   return merged;
 }
 
-/** Items that the order names come in that order; others keep their places behind those before them. */
-function reorder(list: readonly unknown[], wanted: readonly unknown[], key: string | undefined): unknown[] {
-  const position = (item: unknown) =>
-    wanted.findIndex((one) =>
-      key === undefined
-        ? equalJson(one, item)
-        : isObject(one) && isObject(item) && equalJson(one[key], item[key]),
-    );
+/**
+ * Items that the order names come in that order; each other item comes before the first of them that followed it in
+ * the list as it was, else behind all.
+ */
+function reorder(
+  list: readonly unknown[],
+  wanted: readonly unknown[],
+  before: readonly unknown[],
+  key: string | undefined,
+): unknown[] {
+  const same = (left: unknown, right: unknown) =>
+    key === undefined
+      ? equalJson(left, right)
+      : isObject(left) && isObject(right) && equalJson(left[key], right[key]);
+  const position = (item: unknown, order: readonly unknown[]) => order.findIndex((one) => same(one, item));
   const named = list
-    .filter((item) => position(item) >= 0)
-    .sort((left, right) => position(left) - position(right));
-  return [...named, ...list.filter((item) => position(item) < 0)];
+    .filter((item) => position(item, wanted) >= 0)
+    .sort((left, right) => position(left, wanted) - position(right, wanted));
+  const result: unknown[] = [];
+  for (const item of list.filter((one) => position(one, wanted) < 0)) {
+    const place = position(item, before);
+    while (named[0] !== undefined) {
+      const next = position(named[0], before);
+      if (place >= 0 && next > place) break;
+      result.push(named.shift());
+    }
+    result.push(item);
+  }
+  return [...result, ...named];
 }
 
 function deleteValues(result: Record<string, unknown>, field: string, values: unknown): void {

@@ -1,4 +1,5 @@
 import { ApiError, alreadyExists, badRequest, forbidden, notFound } from '../api-error.ts';
+import { isTyped } from '../apply/declared.ts';
 import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
 import { namespaceKind, phaseOf } from '../kinds/namespace.ts';
@@ -21,6 +22,8 @@ export function createObject(
   options: WriteOptions,
 ): Promise<ApiObject> {
   const object = decodeObject(target.kind, body, options);
+  delete object.metadata.deletionTimestamp;
+  delete object.metadata.deletionGracePeriodSeconds;
   return engine.store.transact((transaction) => insert(engine, transaction, target, object, options));
 }
 
@@ -34,16 +37,20 @@ export function insert(
   applied?: ManagedFieldsEntry[],
 ): ApiObject {
   const { kind } = target;
-  prepareMetadata(engine, target, object, options.dryRun);
+  prepareMetadata(engine, target, object);
   const stored = viewIn(kind, object);
+  const typed = !kind.custom || isTyped(kind, 'status', stored);
   if (kind.status && kind.custom) delete stored['status'];
   kind.strategy.normalize?.(stored);
   checkNamespace(transaction, target, stored);
-  stored.metadata.managedFields =
-    applied ?? trackUpdate(kind, undefined, stored, writerOf(engine, target, options));
+  const managed = () => trackUpdate(kind, undefined, stored, writerOf(engine, target, options));
+  stored.metadata.managedFields = applied ?? (typed ? managed() : []);
   if (stored.metadata.managedFields.length === 0) delete stored.metadata.managedFields;
   kind.strategy.prepare?.(stored, undefined);
   validateObject(kind, stored, undefined);
+  // The storage is what refuses it, and a dry run does not come that far.
+  if (stored.metadata.resourceVersion && !options.dryRun)
+    throw new ApiError('Unknown', 'resourceVersion should not be set on objects to be created');
   const key = keyOf(target, stored.metadata.name ?? '');
   const present = transaction.get(kind.storage, key)?.object;
   if (present !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '', isLeaving(present));
@@ -66,18 +73,12 @@ export function writerOf(engine: Engine, target: Target, options: WriteOptions) 
   };
 }
 
-function prepareMetadata(engine: Engine, target: Target, object: ApiObject, dryRun: boolean): void {
+function prepareMetadata(engine: Engine, target: Target, object: ApiObject): void {
   const meta = object.metadata;
-  // The storage is what refuses it, and a dry run does not come that far.
-  if (meta.resourceVersion && !dryRun)
-    throw new ApiError('Unknown', 'resourceVersion should not be set on objects to be created');
   checkPlace(target, object);
   if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, maxPrefix) + suffix(engine);
   if (target.kind.namespaced) meta.namespace = target.namespace ?? '';
   else delete meta.namespace;
-  if (!dryRun) delete meta.resourceVersion;
-  delete meta.deletionTimestamp;
-  delete meta.deletionGracePeriodSeconds;
   meta.uid = engine.random.uuid();
   meta.creationTimestamp = formatTime(engine.clock.now());
   if (target.kind.strategy.generation) meta.generation = 1;

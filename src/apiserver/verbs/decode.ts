@@ -70,7 +70,9 @@ function reportUnknown(
   const twice = (options.duplicates ?? []).map((path) => `duplicate field ${JSON.stringify(path)}`);
   const texts = [
     ...twice,
-    ...(kind.custom ? unknown.toSorted() : unknown).map((path) => `unknown field ${JSON.stringify(path)}`),
+    ...(kind.custom ? metadataFirst(unknown) : unknown).map(
+      (path) => `unknown field ${JSON.stringify(path)}`,
+    ),
   ];
   if (texts.length === 0 || options.fieldValidation === 'Ignore') return;
   if (options.fieldValidation === 'Warn') {
@@ -80,6 +82,12 @@ function reportUnknown(
   throw badRequest(
     `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: strict decoding error: ${texts.join(', ')}`,
   );
+}
+
+/** The API server reads the metadata of a custom object on its own, before the rest, whose members it sorts. */
+function metadataFirst(paths: readonly string[]): string[] {
+  const isMetadata = (path: string) => path.startsWith('metadata.');
+  return [...paths.filter(isMetadata), ...paths.filter((path) => !isMetadata(path)).sort()];
 }
 
 function checkMetadataTypes(kind: Kind, object: ApiObject): void {

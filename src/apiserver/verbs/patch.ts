@@ -137,7 +137,7 @@ function applyInside(
     const merged = applyConfiguration(kind, undefined, viewIn(kind, config), writer, options.force);
     const fields = merged.metadata.managedFields ?? [];
     const decoded = decodeMerged(kind, viewOut(kind, merged), options);
-    delete decoded.metadata.resourceVersion;
+    if (!options.dryRun) delete decoded.metadata.resourceVersion;
     return { object: insert(engine, transaction, target, decoded, options, fields), created: true };
   }
   const stored = viewIn(kind, config);

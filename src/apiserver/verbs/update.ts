@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import { conflict, notFound, staleVersion } from '../api-error.ts';
+import { type ApiError, conflict, notFound, staleVersion } from '../api-error.ts';
 import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
 import { invalid, invalidValue } from '../field-error.ts';
@@ -34,7 +34,8 @@ export function updateObject(
     if (current === undefined) {
       if (!kind.strategy.createOnUpdate || target.subresource !== undefined)
         throw notFound(kind, target.name);
-      delete object.metadata.resourceVersion;
+      if (object.metadata.uid) throw foreignUid(kind, target.name, object.metadata.uid, '');
+      if (!options.dryRun) delete object.metadata.resourceVersion;
       return { object: insert(engine, transaction, target, object, options), created: true };
     }
     const next = viewIn(kind, object);
@@ -50,11 +51,7 @@ export function checkVersion(kind: Kind, next: ApiObject, current: Entry, identi
   const name = current.object.metadata.name ?? '';
   const { uid, resourceVersion } = next.metadata;
   if (identity && uid && uid !== current.object.metadata.uid)
-    throw conflict(
-      kind,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`,
-    );
+    throw foreignUid(kind, name, uid, current.object.metadata.uid ?? '');
   if (!resourceVersion) {
     if (kind.strategy.unconditionalUpdate) return;
     throw invalid({ ...kind, kind: kind.plural }, name, [
@@ -62,6 +59,14 @@ export function checkVersion(kind: Kind, next: ApiObject, current: Entry, identi
     ]);
   }
   if (resourceVersion !== String(current.version)) throw staleVersion(kind, name);
+}
+
+function foreignUid(kind: Kind, name: string, wanted: string, actual: string): ApiError {
+  return conflict(
+    kind,
+    name,
+    `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${actual}`,
+  );
 }
 
 /**

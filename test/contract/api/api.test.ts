@@ -5,6 +5,7 @@ import { discoveryCases } from './cases/discovery.ts';
 import { listCases } from './cases/list.ts';
 import { validationCases } from './cases/validation.ts';
 import { watchCases } from './cases/watch.ts';
+import { compareSequences } from './differential/property.ts';
 import { compareKubectl } from './kubectl.ts';
 import { compareAnswers } from './parity.ts';
 import { type Server, serversUnderTest } from './servers.ts';
@@ -40,6 +41,8 @@ for (const { name, missing, start } of servers) {
 }
 
 describe('answer by answer', { timeout: 300_000 }, () => compareAnswers(() => running));
+
+describe('sequence by sequence', { timeout: 600_000 }, () => compareSequences(() => running));
 
 describe('kubectl', { timeout: 300_000 }, () => compareKubectl(() => running));
 

@@ -105,8 +105,6 @@ export function read(subject: Subject): fc.Arbitrary<Request> {
     '?fieldSelector=metadata.name%21%3Da,metadata.namespace%3D$ns',
     '?fieldSelector=spec.size%3D1',
     '?fieldSelector=type%3DOpaque',
-    '?resourceVersion=0',
-    '?resourceVersion=0&limit=1',
     '?resourceVersionMatch=Exact',
     '?limit=-1',
     '?labelSelector=a+b',
