@@ -36,7 +36,6 @@ const common = {
   minifyIdentifiers: true,
   legalComments: 'none',
   mainFields: ['module', 'main'],
-  conditions: ['import'],
   plugins: [builtins],
   logLevel: 'warning',
 } as const satisfies BuildOptions;

@@ -9,6 +9,7 @@ import { customResourceDefinitions } from '#api/crd.ts';
 import { busyboxArchive, busyboxImage } from '#test/cluster/busybox.ts';
 import { type Cluster, chooseProvider, startCluster } from '#test/cluster/provider.ts';
 import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
+import { buildApp } from '../../scripts/build.ts';
 import { type Ploinky, ploinkyOf } from './ploinky.ts';
 import { standInRouters } from './stand-in-router.ts';
 
@@ -22,7 +23,7 @@ const home = 'cli-home';
 
 let cluster: Cluster;
 let ploinky: Ploinky;
-let folder: string | undefined;
+let folder: string;
 
 async function apply(...items: object[]): Promise<void> {
   await cluster.kubectl(['apply', '-f', '-'], {
@@ -71,6 +72,7 @@ function agentPod(name: string, script: string): object {
 
 before(async () => {
   if (reason !== false) return;
+  folder = await mkdtemp(join(tmpdir(), 'cli-pods-'));
   const found = await startCluster({ name: 'cli-test', progress: (line) => console.error(`# ${line}`) });
   if ('missing' in found) throw new Error(found.missing);
   cluster = found;
@@ -110,6 +112,21 @@ describe('The command line on a cluster with pods', { timeout: 400_000, skip: re
       await ploinky.must('-n', home, 'call', 'where', '-p', `size=${size}`),
       /heard 100\d{3} bytes/,
     );
+  });
+
+  it('calls tools from its bundle, which needs no package', async () => {
+    const app = await buildApp(join(folder, 'app'));
+    const [file = '', ...args] = [...cluster.enter, process.execPath, join(app, 'ploinky.mjs')];
+    const outcome = await runProgram(file, [
+      ...args,
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '-n',
+      home,
+      'call',
+      'where',
+    ]);
+    assert.match(outcome.stdout, /^router-[ab] heard/, outcome.stderr);
   });
 
   it('serves several calls at once', async () => {
@@ -229,7 +246,9 @@ describe('The command line on a cluster with pods', { timeout: 400_000, skip: re
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'cli-team' } },
       { apiVersion: 'ploinky.dev/v1alpha1', kind: 'Route', metadata, spec },
     );
-    assert.equal((await ploinky.run('-n', 'cli-team', 'tools')).code, 4);
+    const early = await ploinky.run('-n', 'cli-team', 'tools');
+    assert.equal(early.code, 4);
+    assert.match(early.stderr, /Route tools is not accepted: not seen by the controller/);
     const patch = JSON.stringify({ status });
     await cluster.kubectl([
       'patch',
@@ -309,7 +328,6 @@ describe('Somebody who may only look at the agents of one namespace', {
       users: { name: string; user: object }[];
     };
     const users = config.users.map(({ name }) => ({ name, user: { token } }));
-    folder = await mkdtemp(join(tmpdir(), 'cli-reader-'));
     await writeFile(join(folder, 'kubeconfig'), JSON.stringify({ ...config, users }), { mode: 0o600 });
     reader = ploinkyOf(join(folder, 'kubeconfig'), cluster.enter);
   });

@@ -9,7 +9,7 @@ import { findInstallation, type Installation, listRouterPods } from './installat
 import { isReady, type Pod } from './objects.ts';
 import { routerPort } from './product.ts';
 import { answers, findPublicUrl, parseRouterUrl } from './public-url.ts';
-import { findRoutePlace, notServed } from './served-at.ts';
+import { findServed, notServed, type Served } from './served-at.ts';
 
 const probeTimeoutMs = 3_000;
 
@@ -22,7 +22,8 @@ type Open = Router & { close(): Promise<void> };
  */
 export async function findRouter(cli: Cli, cluster: Cluster, options: GlobalOptions): Promise<Open> {
   const named = options.router === undefined ? undefined : parseRouterUrl(options.router);
-  const place = await findRoutePlace(cluster);
+  const served = await findServed(cluster);
+  const { place } = served;
   if (named !== undefined) {
     return {
       url: named,
@@ -34,7 +35,7 @@ export async function findRouter(cli: Cli, cluster: Cluster, options: GlobalOpti
   const installation = await findInstallation(cluster, options);
   if (installation === undefined) throw notInstalled(cluster);
   const isHome = cluster.namespace === installation.homeNamespace;
-  if (place === undefined && !isHome) sayNotServed(cli, cluster, installation, options);
+  if (place === undefined && !isHome) sayNotServed(cli, cluster, { ...installation, ...served }, options);
   const found = await reach(cli, cluster, installation);
   return isHome ? found : { ...found, host: place?.host ?? found.host, path: place?.path };
 }
@@ -43,10 +44,10 @@ export async function findRouter(cli: Cli, cluster: Cluster, options: GlobalOpti
 function sayNotServed(
   cli: Cli,
   { namespace }: Cluster,
-  { homeNamespace }: Installation,
+  { homeNamespace, refused }: Installation & Served,
   options: GlobalOptions,
 ): void {
-  const error = notServed(namespace, homeNamespace);
+  const error = notServed(namespace, homeNamespace, refused);
   if (options.namespace !== undefined) throw error;
   cli.terminal.note(`Namespace ${namespace} has no Route with mcp; these are the tools of ${homeNamespace}.`);
 }

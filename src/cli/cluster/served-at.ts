@@ -12,16 +12,32 @@ export interface RoutePlace {
   readonly path: string;
 }
 
-/** The place of the oldest Route of the namespace that serves MCP. */
-export async function findRoutePlace(cluster: Cluster): Promise<RoutePlace | undefined> {
-  const { client, namespace } = cluster;
-  const list = await orForbidden(client.list<Route>(routeResource, { namespace }), undefined);
-  const serving = (list?.items ?? []).filter(servesMcp).sort(byAge);
-  return serving.map(placeOf).find((place) => place !== undefined);
+export interface Served {
+  /** Of the oldest Route of the namespace that serves MCP. */
+  readonly place: RoutePlace | undefined;
+  /** Why Routes that would serve MCP do not, a line each. */
+  readonly refused: readonly string[];
 }
 
-function servesMcp({ spec, status }: Route): boolean {
-  return spec.mcp !== undefined && findCondition(status?.conditions, 'Accepted')?.status === 'True';
+export async function findServed({ client, namespace }: Cluster): Promise<Served> {
+  const list = await orForbidden(client.list<Route>(routeResource, { namespace }), undefined);
+  const routes = (list?.items ?? []).filter(({ spec }) => spec.mcp !== undefined).sort(byAge);
+  const place = routes
+    .filter(isAccepted)
+    .map(placeOf)
+    .find((found) => found !== undefined);
+  return { place, refused: routes.filter((route) => !isAccepted(route)).map(describeRefusal) };
+}
+
+function isAccepted({ status }: Route): boolean {
+  return findCondition(status?.conditions, 'Accepted')?.status === 'True';
+}
+
+function describeRefusal({ metadata, status }: Route): string {
+  const accepted = findCondition(status?.conditions, 'Accepted');
+  const why =
+    accepted === undefined ? 'not seen by the controller' : `${accepted.reason}: ${accepted.message}`;
+  return `Route ${metadata.name} is not accepted: ${why}`;
 }
 
 function placeOf({ spec }: Route): RoutePlace | undefined {
@@ -39,10 +55,12 @@ function byAge(left: Route, right: Route): number {
   return (a ?? '') < (b ?? '') ? -1 : 1;
 }
 
-export function notServed(namespace: string, home: string): CliError {
+export function notServed(namespace: string, home: string, refused: readonly string[]): CliError {
+  const rule = `Without a Route, routers serve only namespace ${home}.`;
+  const remedy = `Make a Route with mcp in ${namespace}, or name another with --namespace.`;
   return new CliError(
     exitCodes.notFound,
     `no Route serves the tools of namespace ${namespace}`,
-    `Without a Route, routers serve only namespace ${home}. Make a Route with mcp in ${namespace}, or name another with --namespace.`,
+    refused.length > 0 ? refused.join('\n  ') : `${rule} ${remedy}`,
   );
 }

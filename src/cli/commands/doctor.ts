@@ -61,9 +61,11 @@ function failed(error: unknown): CheckResult {
 
 function printResults({ terminal }: Cli, results: readonly Named[]): void {
   const width = Math.max(...results.map(({ name }) => name.length));
+  const indent = `\n${' '.repeat(width + 8)}`;
   for (const { name, level, detail, remedy } of results) {
     const mark = terminal.style(styles[level], level.padEnd(4));
-    terminal.print(`${mark}  ${name.padEnd(width)}  ${harmless(detail)}`);
-    if (remedy !== undefined) terminal.print(`${' '.repeat(width + 8)}→ ${harmless(remedy)}`);
+    terminal.print(`${mark}  ${name.padEnd(width)}  ${harmless(detail).replaceAll('\n', indent)}`);
+    if (remedy !== undefined)
+      terminal.print(`${indent.slice(1)}→ ${harmless(remedy).replaceAll('\n', indent)}`);
   }
 }

@@ -18,9 +18,9 @@ export async function checkAgents(cluster: Cluster): Promise<CheckResult> {
   const shown = away.slice(0, mostShown).map(({ namespace, name, summary }) => {
     return `${namespace}/${name} ${summary.reason}: ${summary.message.split('\n')[0]}`;
   });
-  const more = away.length > mostShown ? `, and ${away.length - mostShown} more` : '';
+  const more = away.length > mostShown ? [`and ${away.length - mostShown} more`] : [];
   return warn(
-    `${counts}; ${shown.join('; ')}${more}`,
+    [counts, ...shown, ...more].join('\n'),
     '`ploinky describe agent NAME` and `ploinky logs NAME` tell more.',
   );
 }

@@ -48,7 +48,7 @@ export async function checkRights(
   const home = (await where) ?? defaultHomeNamespace;
   const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, home)));
   const missing = rights.filter((_, index) => !answers[index]);
-  const place = `in ${cluster.namespace} and ${home}`;
+  const place = `in ${[...new Set([cluster.namespace, home])].join(' and ')}`;
   if (missing.length === 0) return ok(`all ${rights.length} that the command line uses, ${place}`);
   const named = missing.map((right) => describe(right)).join('; ');
   return warn(
