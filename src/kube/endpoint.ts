@@ -38,7 +38,8 @@ export function createAgentPair(
   connect: buildConnector.BuildOptions | buildConnector.connector,
   limits: ConnectionLimits,
 ): AgentPair {
-  const common = { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 };
+  // HTTP/2 brings nothing here, and undici ends an idle session of it with an error that nobody can catch.
+  const common = { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1, allowH2: false };
   return pairAgents(new Agent({ ...common, connections: limits.maxConnections ?? 32 }), new Agent(common));
 }
 

@@ -138,7 +138,13 @@ function openAgents(config: KubeConfig, credentials: Credentials, limits: Connec
   if (!/^https?:/.test(proxy)) {
     throw badEndpoint(`proxy-url "${proxy}" is not supported: only http and https proxies are`);
   }
-  const common = { uri: proxy, requestTls: { ...credentials.tls }, headersTimeout: 0, bodyTimeout: 0 };
+  const common = {
+    uri: proxy,
+    requestTls: { ...credentials.tls },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  };
   const calls = new ProxyAgent({ ...common, connections: limits.maxConnections ?? 32 });
   return pairAgents(calls, new ProxyAgent(common));
 }

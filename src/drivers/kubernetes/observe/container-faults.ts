@@ -54,7 +54,7 @@ function endFault(status: ContainerStatus, hasEnded: boolean): Fault | undefined
 
 function describeEnd({ name, restartCount }: ContainerStatus, end: TerminatedState): Fault {
   if (end.reason === 'OOMKilled') {
-    const message = `Container ${name} used more memory than its limit and was killed (${times(restartCount)}).`;
+    const message = `Container ${name} used more memory than its limit and was killed${times(restartCount)}.`;
     return fault('OOMKilled', message);
   }
   const isStart = end.reason === 'StartError' || end.reason === 'ContainerCannotRun';
@@ -67,7 +67,7 @@ function describeEnd({ name, restartCount }: ContainerStatus, end: TerminatedSta
   }
   if (name === gitContainerName) return fault('CodeUnavailable', `The code cannot be fetched.${log}`);
   const how = end.signal ? `signal ${end.signal}` : `exit code ${end.exitCode}`;
-  return fault('BackOff', `Container ${name} ended with ${how} (${times(restartCount)}).${log}`);
+  return fault('BackOff', `Container ${name} ended with ${how}${times(restartCount)}.${log}`);
 }
 
 function startFault(name: string, message: string): Fault {
@@ -84,7 +84,8 @@ function isSetup(name: string): boolean {
 }
 
 function times(restarts: number): string {
-  return restarts === 1 ? 'started again once' : `started again ${restarts} times`;
+  if (restarts === 0) return '';
+  return restarts === 1 ? ' (started again once)' : ` (started again ${restarts} times)`;
 }
 
 const maxLines = 20;

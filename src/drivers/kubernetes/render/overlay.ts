@@ -27,6 +27,8 @@ export function overlayOf({ podTemplate }: Workload, { defaults }: PodSettings):
   const admin = defaults?.spec ?? {};
   const volumes = [...(admin.volumes ?? []), ...(own.volumes ?? [])];
   const mounts = [...(admin.volumeMounts ?? []), ...(own.volumeMounts ?? [])];
+  const annotations = { ...podTemplate?.metadata?.annotations, ...defaults?.metadata?.annotations };
+  checkAnnotations(annotations);
   checkVolumes(volumes);
   checkMounts(mounts, volumes);
   return {
@@ -34,7 +36,7 @@ export function overlayOf({ podTemplate }: Workload, { defaults }: PodSettings):
     volumes,
     mounts,
     labels: { ...podTemplate?.metadata?.labels, ...defaults?.metadata?.labels },
-    annotations: { ...podTemplate?.metadata?.annotations, ...defaults?.metadata?.annotations },
+    annotations,
   };
 }
 
@@ -64,6 +66,20 @@ function unique(secrets: readonly { name: string }[]): { name: string }[] {
 }
 
 const where = 'spec.podTemplate.spec';
+
+/** Annotations that once said what fields of the security context say now; some still do. */
+const securityAnnotations = [
+  'container.apparmor.security.beta.kubernetes.io/',
+  'seccomp.security.alpha.kubernetes.io/',
+  'container.seccomp.security.alpha.kubernetes.io/',
+];
+
+function checkAnnotations(annotations: Readonly<Record<string, string>>): void {
+  for (const key of Object.keys(annotations)) {
+    if (!securityAnnotations.some((prefix) => key.startsWith(prefix))) continue;
+    refuse(`spec.podTemplate.metadata.annotations: "${key}" is a security setting, which no Agent has.`);
+  }
+}
 
 function checkVolumes(volumes: readonly Volume[]): void {
   const seen = new Set<string>();

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it, test } from 'node:test';
+import { type Container, type PodSpec, podResource } from '#api/cluster-kinds.ts';
+import type { KubeObject } from '#api/meta.ts';
+import type { Driver } from '#drivers/driver.ts';
+import type { PodSettings } from '#drivers/kubernetes/settings.ts';
+import type { Observed, Workload } from '#drivers/workload.ts';
+import type { Client } from '#kube/client.ts';
+import { ensureUntil, removeFully, workloadOf } from '#test/fixtures/driver-host.ts';
+import {
+  createTestNamespace,
+  type OpenedDriver,
+  openDriver,
+  type TestNamespace,
+} from '#test/fixtures/kubernetes-driver/cluster.ts';
+import { bundleVariants, podsOf, sampleWorkloads } from '#test/fixtures/kubernetes-driver/random-agents.ts';
+import { testSettings } from '#test/fixtures/kubernetes-driver/settings.ts';
+import { ensureImages } from '../../scripts/images/ensure.ts';
+import { chooseProvider, startCluster } from './provider.ts';
+
+const progress = (line: string) => process.stderr.write(`${line}\n`);
+const provider = await chooseProvider();
+const images = 'missing' in provider ? provider : await ensureImages(['agent', 'python', 'musl'], progress);
+
+if ('missing' in images) test('pods of agents on a real cluster', { skip: images.missing });
+else testPods(Object.values(images.archives));
+
+const python = 'localhost/ploinky/python:test';
+const nodeServer =
+  "require('http').createServer((q, s) => s.end('own')).listen(Number(process.env.PORT), '127.0.0.1')";
+
+function testPods(archives: readonly string[]): void {
+  describe('pods of agents on a real cluster', { timeout: 570_000 }, () => {
+    let place: TestNamespace;
+    let opened: OpenedDriver;
+    let driver: Driver;
+    before(async () => {
+      const cluster = await startCluster({ keep: true, progress });
+      if ('missing' in cluster) throw new Error(cluster.missing);
+      await cluster.loadImages(archives);
+      place = await createTestNamespace(cluster.kubeconfig);
+    });
+    after(() => place?.close());
+    beforeEach(() => open());
+    afterEach(() => opened.close());
+
+    function open(settings: Partial<PodSettings> = {}): Driver {
+      opened = openDriver(place, { ...testSettings, ...settings });
+      driver = opened.driver;
+      return driver;
+    }
+    const workload = (change: Partial<Workload> = {}): Workload => {
+      const plain = workloadOf(change);
+      return { ...plain, id: { ...plain.id, namespace: place.name } };
+    };
+    const until = (wanted: Workload, isDone: (seen: Observed) => boolean, start = true) =>
+      ensureUntil(driver, wanted, isDone, { start, timeoutMs: 90_000 });
+    const isReady = (seen: Observed) => seen.current === seen.instances.length && seen.current > 0;
+    const hasFault = (reason: string) => (seen: Observed) => seen.fault?.reason === reason;
+    const runtime = (change: Partial<Workload['runtime']>) => ({ ...workloadOf().runtime, ...change });
+    const withCommand = (...command: string[]): Partial<Workload> => {
+      const { agentServer } = workloadOf();
+      return {
+        agentServer: { ...agentServer, command, env: { GREETING: 'a$(PATH)b$$' } },
+        // These programs do not heed SIGTERM.
+        podTemplate: { spec: { terminationGracePeriodSeconds: 2 } },
+      };
+    };
+    const failing = (script: string) => withCommand('/Agent/bin/node', '-e', script);
+
+    it('become Ready with the agent-server alone, and as a sidecar of a program', async () => {
+      const alone = workload();
+      const beside = workload(withCommand('/Agent/bin/node', '-e', nodeServer));
+      const seen = await until(alone, isReady);
+      assert.equal(seen.instances[0]?.ready, true);
+      await until(beside, isReady);
+      await Promise.all([removeFully(driver, alone), removeFully(driver, beside)]);
+      assert.deepEqual(await place.leftovers(), []);
+    });
+
+    for (const bundle of ['ImageVolume', 'InitCopy'] as const) {
+      it(`run in an image with Python alone (${bundle})`, async () => {
+        await opened.close();
+        open({ bundle });
+        const wanted = workload({
+          runtime: runtime({ image: python }),
+          ...withCommand(
+            'python3',
+            '-c',
+            'import os, time; assert os.environ["GREETING"] == "a$(PATH)b$$"; time.sleep(600)',
+          ),
+        });
+        await until(wanted, isReady);
+        await removeFully(driver, wanted);
+      });
+    }
+
+    it('run in a musl image, or say that they cannot', async () => {
+      const wanted = workload({ runtime: runtime({ image: 'localhost/ploinky/musl:test' }) });
+      const seen = await until(wanted, (now) => isReady(now) || now.fault !== undefined);
+      process.stderr.write(`# musl: ${JSON.stringify(seen.fault ?? 'Ready')}\n`);
+      assert.ok(isReady(seen) || seen.fault?.reason === 'ImageNotSupported');
+      await removeFully(driver, wanted);
+    });
+
+    const faults: Record<string, { change: () => Partial<Workload>; reason: string; says: RegExp }> = {
+      'an image that is not there': {
+        change: () => ({ runtime: runtime({ image: 'localhost/ploinky/none:test' }) }),
+        reason: 'ImagePullFailed',
+        says: /none:test/,
+      },
+      'a program that ends again and again': {
+        change: () => failing("console.error('no database'); process.exit(3)"),
+        reason: 'BackOff',
+        says: /exit code 3[\s\S]*no database/,
+      },
+      'a program that is not in the image': {
+        change: () => withCommand('/no/such/program'),
+        reason: 'ContainerConfigError',
+        says: /no such file/,
+      },
+      'more memory than the limit': {
+        change: () => ({
+          ...failing('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1))'),
+          runtime: runtime({
+            resources: { limits: { memory: '128Mi' } },
+            limits: { pids: 512, memoryBytes: 128 * 2 ** 20 },
+          }),
+        }),
+        reason: 'OOMKilled',
+        says: /more memory than its limit/,
+      },
+      'more memory than any node has': {
+        change: () => ({ runtime: runtime({ resources: { requests: { memory: '1Ti' } } }) }),
+        reason: 'Unschedulable',
+        says: /Insufficient memory/,
+      },
+      'a volume of a class that is not there': {
+        change: () => ({ storage: { retain: false, size: '1Gi', storageClassName: 'no-such-class' } }),
+        reason: 'VolumePending',
+        says: /workspace-0/,
+      },
+      'code from a ConfigMap that is not there': {
+        change: () => ({ code: { type: 'configMap', name: 'no-such-map' } }),
+        reason: 'ContainerConfigError',
+        says: /no-such-map/,
+      },
+      'a quota that is used up': {
+        change: () => ({
+          runtime: runtime({
+            resources: { requests: { 'example.test/gpu': '2' }, limits: { 'example.test/gpu': '2' } },
+          }),
+        }),
+        reason: 'QuotaExceeded',
+        says: /exceeded quota/,
+      },
+      'an install step that fails': {
+        change: () => ({
+          install: {
+            command: ['/Agent/bin/node', '-e', "console.error('registry says no'); process.exit(5)"],
+            env: {},
+            egress: [],
+            egressToken: 'install-canary',
+            timeoutSeconds: 60,
+            digest: 'd',
+          },
+        }),
+        reason: 'InstallFailed',
+        says: /exit code 5[\s\S]*registry says no/,
+      },
+    };
+
+    it('say in words what is wrong with them', async () => {
+      await place.client.create(
+        { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
+        {
+          apiVersion: 'v1',
+          kind: 'ResourceQuota',
+          metadata: { name: 'gpus', namespace: place.name },
+          spec: { hard: { 'requests.example.test/gpu': '1' } },
+        } as never,
+      );
+      const tried = Object.entries(faults).map(async ([name, { change, reason, says }]) => {
+        const wanted = workload(change());
+        const begin = performance.now();
+        const { fault } = await until(wanted, hasFault(reason)).catch((error: unknown) => {
+          throw new Error(`${name}: ${String(error)}`);
+        });
+        process.stderr.write(`# ${name}: ${Math.round(performance.now() - begin)} ms: ${fault?.message}\n`);
+        assert.match(fault?.message ?? '', says, name);
+        await removeFully(driver, wanted);
+      });
+      for (const result of await Promise.allSettled(tried)) {
+        if (result.status === 'rejected') throw result.reason;
+      }
+      assert.deepEqual(await place.leftovers(), []);
+    });
+
+    it('are given up between two starts, and keep their log', async () => {
+      const wanted = workload(failing("console.error('last words'); process.exit(9)"));
+      await until(wanted, (seen) => (seen.instances[0]?.restarts ?? 0) >= 1);
+      const seen = await until(wanted, ({ phase }) => phase === 'Failed', false);
+      assert.equal(seen.instances[0]?.exit?.code, 9);
+      const lines: string[] = [];
+      for await (const line of driver.logs(wanted.id, {})) lines.push(line);
+      assert.ok(
+        lines.some((line) => line.includes('last words')),
+        lines.join('\n'),
+      );
+      await removeFully(driver, wanted);
+    });
+
+    it('are replaced one by one while as many as before stay Ready', async () => {
+      const wanted = workload({ runtime: runtime({ replicas: 2 }) });
+      await until(wanted, (seen) => seen.current === 2);
+      const readies: number[] = [];
+      const changed = { ...wanted, specHash: 'two' };
+      const seen = await until(changed, (now) => {
+        readies.push(now.instances.filter(({ ready, terminating }) => ready && !terminating).length);
+        return now.specHash === 'two' && now.current === 2 && now.instances.length === 2;
+      });
+      assert.ok(Math.min(...readies) >= 2, readies.join());
+      assert.deepEqual(
+        seen.instances.map(({ name }) => name.replace(/-[^-]*$/, '')),
+        [`${wanted.id.name}-0`, `${wanted.id.name}-1`],
+      );
+      const one = { ...changed, runtime: runtime({ replicas: 1 }) };
+      const left = await until(one, (now) => now.instances.length === 1);
+      assert.match(left.instances[0]?.name ?? '', /-0-[a-z0-9]{5}$/);
+      await removeFully(driver, wanted);
+    });
+
+    it('are accepted by Pod Security as they are rendered: 100 random Agents', async () => {
+      const pods = sampleWorkloads(100, 7).flatMap((one) => podsOf(one, bundleVariants));
+      for (const pod of pods) {
+        const { runtimeClassName: _runtime, priorityClassName: _priority, ...spec } = pod.spec;
+        const metadata = { ...pod.metadata, namespace: place.name };
+        const plain = { ...pod, metadata, spec: { ...spec, ...withoutResources(spec) } };
+        await place.client.create(podResource, plain, { dryRun: true, fieldValidation: 'Strict' });
+      }
+      assert.ok(pods.length > 100, `only ${pods.length} pods`);
+    });
+
+    it('cost one write a child, and none when nothing changed', async () => {
+      const writes: string[] = [];
+      const counted = openDriver({ ...place, client: countWrites(place.client, writes) });
+      const wanted = workload();
+      const { id } = wanted;
+      await ensureUntil(counted.driver, wanted, isReady, { timeoutMs: 60_000 });
+      for (let round = 0; round < 3; round += 1) await counted.driver.ensure(wanted, { start: true });
+      assert.deepEqual(writes.sort(), [
+        `apply ConfigMap/${id.name}-code`,
+        `apply NetworkPolicy/${id.name}-agent`,
+        `apply Secret/${id.name}-agent`,
+        `create Pod/${id.name}-0`,
+      ]);
+      await removeFully(counted.driver, wanted);
+      await counted.close();
+    });
+  });
+}
+
+/** Names of classes and sizes of resources are the cluster's business, not Pod Security's. */
+function withoutResources({ initContainers, containers }: PodSpec): Pick<PodSpec, 'containers'> {
+  const strip = ({ resources: _resources, ...container }: Container): Container => container;
+  return {
+    containers: containers.map(strip),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(strip) }),
+  };
+}
+
+/** The same client, which notes every write of a child as `verb Kind/name`, a pod's without its hash. */
+function countWrites(client: Client, writes: string[]): Client {
+  const note = (verb: string, { kind, metadata }: KubeObject) =>
+    writes.push(`${verb} ${kind}/${kind === 'Pod' ? metadata.name.replace(/-[^-]*$/, '') : metadata.name}`);
+  return new Proxy(client, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...args: readonly unknown[]) => {
+        const [, object] = args;
+        if (name === 'create' || name === 'apply' || name === 'update') note(name, object as KubeObject);
+        if (name === 'patch') writes.push('patch');
+        return Reflect.apply(method, target, args);
+      };
+    },
+  });
+}
