@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, rename, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { metaKeys } from '#mcp/eras.ts';
@@ -517,6 +517,11 @@ test('only web files below the code folder are served', { timeout }, async (t) =
   await symlink(join(secret, 'canary.html'), join(code, 'link.html'));
   await symlink(secret, join(code, 'folder'));
   await symlink(join(code, 'manifest.json'), join(code, 'alias.html'));
+  // As a kubelet lays out a ConfigMap.
+  await mkdir(join(code, '..2026_01_01'));
+  await writeFile(join(code, '..2026_01_01/mounted.html'), '<p>mounted</p>');
+  await symlink('..2026_01_01', join(code, '..data'));
+  await symlink('..data/mounted.html', join(code, 'mounted.html'));
   const server = await testServer(t, { code });
   const page = await server.send('GET', '/static/page.html');
   assert.deepEqual(
@@ -529,12 +534,15 @@ test('only web files below the code folder are served', { timeout }, async (t) =
     304,
   );
   assert.equal((await server.send('GET', '/static/with%20space.css')).status, 200);
+  assert.equal((await server.send('GET', '/static/mounted.html')).text, '<p>mounted</p>');
   for (const path of [
     'manifest.json',
     'mcp-config.json',
     'package.json',
     'package-lock.json',
     '.hidden.html',
+    '..data/mounted.html',
+    '..2026_01_01/mounted.html',
     'tool.sh',
     'tool.py',
     'link.html',

@@ -85,13 +85,24 @@ async function openInside(folder: string, path: string): Promise<FileHandle | un
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   const file = await open(join(folder, path), flags).catch(() => undefined);
   if (file === undefined) return undefined;
-  const root = await realpath(folder).catch(() => undefined);
   const real = await realPathOf(file, join(folder, path));
-  const inside = root !== undefined && real?.startsWith(root + sep) === true;
-  const usable = inside && isServable(real.slice(root.length + 1)) && (await file.stat()).isFile();
-  if (usable) return file;
+  const below = real === undefined ? undefined : await pathBelow(folder, real);
+  if (below !== undefined && isServable(below) && (await file.stat()).isFile()) return file;
   await file.close();
   return undefined;
+}
+
+/** A volume that a kubelet fills has its files one hidden folder deeper, and this link to that folder. */
+const publishedLink = '..data';
+
+/** Where a real path is below the folder; undefined when it is elsewhere. */
+async function pathBelow(folder: string, real: string): Promise<string | undefined> {
+  const [root, published] = await Promise.all(
+    [folder, join(folder, publishedLink)].map((path) => realpath(path).catch(() => undefined)),
+  );
+  if (root === undefined || !real.startsWith(root + sep)) return undefined;
+  const isPublished = published?.startsWith(root + sep) && real.startsWith(published + sep);
+  return real.slice((isPublished ? published : root).length + 1);
 }
 
 function isServable(path: string): boolean {
