@@ -1,9 +1,10 @@
-import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import type { Random } from '#kit/random.ts';
+import { readAnswerBody } from './answer-stream.ts';
 import { changesBinding } from './binding.ts';
 import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
@@ -52,8 +53,8 @@ export async function* openChanges(options: ChangesOptions): AsyncGenerator<Agen
   const stop = () => socket.destroy();
   options.signal.addEventListener('abort', stop, { once: true });
   try {
-    const response = await ask(connection, options);
-    for await (const line of readLines(response, socket, options)) {
+    ask(connection, options);
+    for await (const line of readLines(socket, options)) {
       const change = parseChange(line);
       if (change !== undefined) yield change;
     }
@@ -70,7 +71,7 @@ export async function* openChanges(options: ChangesOptions): AsyncGenerator<Agen
   }
 }
 
-function ask({ socket, key }: ProvenConnection, options: ChangesOptions): Promise<IncomingMessage> {
+function ask({ socket, key }: ProvenConnection, options: ChangesOptions): void {
   const token = mintInvocation(key, {
     agent: options.agent,
     instance: options.instance,
@@ -80,32 +81,21 @@ function ask({ socket, key }: ProvenConnection, options: ChangesOptions): Promis
     now: options.clock.now(),
     random: options.random,
   });
-  return new Promise((resolve, reject) => {
-    const headers = { host: 'agent', authorization: `Bearer ${token}`, accept: 'application/x-ndjson' };
-    const asked = request({ createConnection: () => socket, path: '/changes', headers }, (response) => {
-      if (response.statusCode === 200) resolve(response);
-      else reject(new Error(`answered ${response.statusCode}`));
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
+  const head = ['GET /changes HTTP/1.1', 'Host: agent', `Authorization: Bearer ${token}`];
+  socket.write(`${head.join('\r\n')}\r\nAccept: application/x-ndjson\r\n\r\n`);
 }
 
-async function* readLines(
-  response: IncomingMessage,
-  socket: Socket,
-  options: ChangesOptions,
-): AsyncGenerator<string> {
+async function* readLines(socket: Socket, options: ChangesOptions): AsyncGenerator<string> {
   const idle = options.idleTimeoutMs ?? 45_000;
   const silent = () => socket.destroy(new Error(`silent for ${idle} ms`));
   let cancel = options.clock.after(idle, silent);
+  const decoder = new StringDecoder('utf8');
   let rest = '';
   try {
-    response.setEncoding('utf8');
-    for await (const chunk of response) {
+    for await (const chunk of readAnswerBody(socket)) {
       cancel();
       cancel = options.clock.after(idle, silent);
-      const lines = (rest + chunk).split('\n');
+      const lines = (rest + decoder.write(chunk)).split('\n');
       rest = lines.pop() ?? '';
       if (rest.length > (options.maxLineBytes ?? 65_536)) throw new Error('a line is too long');
       yield* lines;
