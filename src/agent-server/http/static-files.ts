@@ -101,7 +101,8 @@ async function pathBelow(folder: string, real: string): Promise<string | undefin
     [folder, join(folder, publishedLink)].map((path) => realpath(path).catch(() => undefined)),
   );
   if (root === undefined || !real.startsWith(root + sep)) return undefined;
-  const isPublished = published?.startsWith(root + sep) && real.startsWith(published + sep);
+  const isPublished =
+    published !== undefined && published.startsWith(root + sep) && real.startsWith(published + sep);
   return real.slice((isPublished ? published : root).length + 1);
 }
 
