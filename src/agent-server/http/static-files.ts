@@ -101,9 +101,8 @@ async function pathBelow(folder: string, real: string): Promise<string | undefin
     [folder, join(folder, publishedLink)].map((path) => realpath(path).catch(() => undefined)),
   );
   if (root === undefined || !real.startsWith(root + sep)) return undefined;
-  const isPublished =
-    published !== undefined && published.startsWith(root + sep) && real.startsWith(published + sep);
-  return real.slice((isPublished ? published : root).length + 1);
+  const inner = published?.startsWith(root + sep) ? published : root;
+  return real.slice((real.startsWith(inner + sep) ? inner : root).length + 1);
 }
 
 function isServable(path: string): boolean {
