@@ -4,12 +4,19 @@ import type { Exit } from '../../workload.ts';
 /** What the kubelet writes for a container of which it knows nothing any more when the pod ends. */
 const unknownEnd = 'ContainerStatusUnknown';
 
-/** How a pod that has ended ended: the last end that is really known, a failure before a success. */
+/**
+ * How a pod that has ended ended: the last end that is really known, of the first container that has one. A failure
+ * counts before a success; `statuses` begin with the one that says most.
+ */
 export function exitOf(pod: Pod, statuses: readonly ContainerStatus[]): Exit {
-  const ends = statuses.flatMap(({ state, lastState }) => [state?.terminated, lastState?.terminated]);
-  const known = ends.filter((end) => end !== undefined).filter(({ reason }) => reason !== unknownEnd);
-  const failed = known.filter(({ exitCode }) => exitCode !== 0);
-  const last = latest(failed) ?? (pod.status?.phase === 'Succeeded' ? latest(known) : undefined);
+  const known = statuses.map(({ state, lastState }) =>
+    [state?.terminated, lastState?.terminated]
+      .filter((end) => end !== undefined)
+      .filter(({ reason }) => reason !== unknownEnd),
+  );
+  const failed = known.map((ends) => latest(ends.filter(({ exitCode }) => exitCode !== 0)));
+  const succeeded = pod.status?.phase === 'Succeeded' ? latest(known.flat()) : undefined;
+  const last = failed.find((end) => end !== undefined) ?? succeeded;
   return last === undefined ? { code: null, signal: null, at: endedAt(pod) } : exitOfState(last);
 }
 

@@ -47,7 +47,7 @@ export function factsOf(pod: Pod): PodFacts {
   const server = agentServerOf(pod);
   const hasEnded = status.phase === 'Failed' || status.phase === 'Succeeded';
   const terminating = metadata.deletionTimestamp !== undefined;
-  const statuses = statusesOf(pod);
+  const statuses = statusesOf(pod, hasEnded);
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
@@ -74,9 +74,15 @@ export function factsOf(pod: Pod): PodFacts {
   };
 }
 
-/** Of every container, in the order in which they start. */
-function statusesOf({ status = {} }: Pod): ContainerStatus[] {
-  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+/**
+ * Of every container, in the order in which they start. Of a pod that has ended in the other order: the agent's own
+ * program says why, what served beside it was ended with it.
+ */
+function statusesOf({ status = {} }: Pod, hasEnded = false): ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = status;
+  return hasEnded
+    ? [...containerStatuses, ...initContainerStatuses]
+    : [...initContainerStatuses, ...containerStatuses];
 }
 
 function agentServerOf({ status = {} }: Pod): ContainerStatus | undefined {
