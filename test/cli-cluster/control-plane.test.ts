@@ -1,70 +1,34 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
 import type { CoreEvent, Lease } from '#api/core-kinds.ts';
-import { customResourceDefinitions } from '#api/crd.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { eventResource, leaseResource, namespaceResource, resources } from '#api/resources.ts';
-import { type Definition, definitionResource } from '#cli/cluster/objects.ts';
-import { systemClock } from '#kit/clock.ts';
-import { type Client, createClient } from '#kube/client.ts';
-import { kubeconfigEndpoint } from '#kube/kubeconfig.ts';
-import { kubeBinary } from '#test/cluster/kube/build.ts';
-import { type ControlPlane, startControlPlane } from '#test/cluster/kube/control-plane.ts';
-import { checkout, createWorkspace, runProgram } from '#test/fixtures/workspace/workspace.ts';
-import { type Ploinky, ploinkyOf } from './ploinky.ts';
+import { eventResource, leaseResource, namespaceResource } from '#api/resources.ts';
+import { definitionResource } from '#cli/cluster/objects.ts';
+import { skip, startApi, type TestApi } from './api.ts';
+import type { Ploinky } from './ploinky.ts';
 
-// All that needs no node: a real kube-apiserver, the real command line.
+// What the verbs say of a cluster's objects, as far as that needs no node.
 
-const binary = await kubeBinary((line) => console.error(`# ${line}`));
-const skip = typeof binary === 'string' ? false : binary.missing;
-
-let plane: ControlPlane;
+let api: TestApi;
 let ploinky: Ploinky;
-let client: Client;
-let folder: string;
+
+before(async () => {
+  const started = await startApi();
+  if (started === undefined) return;
+  api = started;
+  ploinky = started.ploinky;
+});
+
+after(() => api?.close());
 
 const agent = (name: string) => `apiVersion: ploinky.dev/v1alpha1
 kind: Agent
 metadata: {name: ${name}}
 spec: {mcp: {tools: [{name: say, command: echo hi}]}}
 `;
-
-async function define(): Promise<void> {
-  const definitions = customResourceDefinitions() as unknown as Definition[];
-  for (const definition of definitions) await client.create(definitionResource, definition);
-  for (const resource of resources.slice(0, 3)) await untilServed(resource);
-}
-
-async function untilServed(resource: Resource): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      await client.list(resource);
-      return;
-    } catch (error) {
-      if (tries === 200) throw error;
-      await systemClock.sleep(50);
-    }
-  }
-}
-
-before(async () => {
-  if (typeof binary !== 'string') return;
-  plane = await startControlPlane(binary);
-  ploinky = ploinkyOf(plane.kubeconfig);
-  const endpoint = await kubeconfigEndpoint({ file: plane.kubeconfig, clock: systemClock });
-  client = createClient({ endpoint, clock: systemClock });
-  folder = await mkdtemp(join(tmpdir(), 'cli-cluster-'));
-});
-
-after(async () => {
-  await client?.close();
-  await plane?.close();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
 
 describe('A cluster without Ploinky', { skip, timeout: 120_000 }, () => {
   it('is told by each verb, with how to install it', async () => {
@@ -106,84 +70,20 @@ describe('A cluster without Ploinky', { skip, timeout: 120_000 }, () => {
   });
 });
 
-describe('Contexts and workspaces', { skip, timeout: 120_000 }, () => {
-  const wrong: [string, string[], number, RegExp][] = [
-    [
-      'a workspace and a context',
-      ['-C', '.', '--context', 'real', 'get', 'ag'],
-      2,
-      /--workspace and --context, --kubeconfig exclude each other/,
-    ],
-    ['a context that is not there', ['--context', 'nope', 'get', 'ag'], 1, /has no context "nope"/],
-    [
-      'a verb of workspaces',
-      ['up'],
-      2,
-      /`up` is for the workspaces of this machine\n {2}Install Ploinky into a cluster with `ploinky install`/,
-    ],
-    ['a URL that is none', ['--router', 'nope', 'tools'], 2, /"nope" is not the URL of a router/],
-    [
-      'a process that a cluster has not',
-      ['logs', '--process', 'watchdog'],
-      2,
-      /Use one of controller, router, egress/,
-    ],
-  ];
-  for (const [name, args, code, message] of wrong) {
-    it(`answers ${name} with exit code ${code} and what to do`, async () => {
-      const outcome = await ploinky.run(...args);
-      assert.equal(outcome.code, code, outcome.stderr);
-      assert.match(outcome.stderr, message);
-    });
-  }
-
-  it('answers a cluster that is away with exit code 3', async () => {
-    const file = join(folder, 'away');
-    const cluster = { server: 'https://127.0.0.1:1' };
-    await writeFile(
-      file,
-      JSON.stringify({
-        clusters: [{ name: 'away', cluster }],
-        users: [{ name: 'me', user: {} }],
-        contexts: [{ name: 'away', context: { cluster: 'away', user: 'me' } }],
-        'current-context': 'away',
-      }),
-    );
-    const outcome = await ploinkyOf(file).run('get', 'agents');
-    assert.equal(outcome.code, 3);
-    assert.match(outcome.stderr, /cluster of context "away" at https:\/\/127\.0\.0\.1:1 does not answer/);
-  });
-
-  it('takes the workspace without a word of a cluster, whatever KUBECONFIG says', async () => {
-    const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
-    const workspace = await createWorkspace({ examples: [] });
-    try {
-      const outcome = await runProgram(
-        join(checkout, 'bin/ploinky'),
-        ['status', '-C', workspace.paths.root],
-        env,
-      );
-      assert.match(outcome.stdout, /- Router: not running/);
-    } finally {
-      await workspace.remove();
-    }
-  });
-});
-
 describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
   before(async () => {
-    await define();
-    await client.create(namespaceResource, {
+    await api.define();
+    await api.client.create(namespaceResource, {
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: { name: 'team' },
     });
-    await writeFile(join(folder, 'one.yaml'), agent('one'));
-    await writeFile(join(folder, 'two.yaml'), agent('two'));
+    await writeFile(join(api.folder, 'one.yaml'), agent('one'));
+    await writeFile(join(api.folder, 'two.yaml'), agent('two'));
   });
 
   it('are made, changed and left alone by apply, in each form of output', async () => {
-    const file = join(folder, 'one.yaml');
+    const file = join(api.folder, 'one.yaml');
     assert.equal(
       await ploinky.must('apply', '-f', file, '--dry-run'),
       'agent.ploinky.dev/one created (dry run)\n',
@@ -211,10 +111,10 @@ describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
 
   it('are refused with the field at fault, and named when they are missing', async () => {
     await writeFile(
-      join(folder, 'wrong.yaml'),
+      join(api.folder, 'wrong.yaml'),
       agent('wrong').replace('command: echo hi', 'comand: echo hi'),
     );
-    const refused = await ploinky.run('apply', '-f', join(folder, 'wrong.yaml'));
+    const refused = await ploinky.run('apply', '-f', join(api.folder, 'wrong.yaml'));
     assert.equal(refused.code, 5);
     assert.match(refused.stderr, /comand/);
     const missing = await ploinky.run('describe', 'agent', 'nope');
@@ -236,15 +136,15 @@ describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
   });
 
   it('have events, the oldest first, those of an agent’s pods among them', async () => {
-    await client.create(
+    await api.client.create(
       eventResource,
       event('a', { kind: 'Pod', name: 'one-0-abcde', at: '2026-01-01T00:00:02Z' }),
     );
-    await client.create(
+    await api.client.create(
       eventResource,
       event('b', { kind: 'Agent', name: 'one', at: '2026-01-01T00:00:01Z' }),
     );
-    await client.create(
+    await api.client.create(
       eventResource,
       event('c', { kind: 'Pod', name: 'one-more-0-abcde', at: '2026-01-01T00:00:03Z' }),
     );
@@ -265,7 +165,7 @@ describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
   });
 
   it('are gone after delete', async () => {
-    const file = join(folder, 'two.yaml');
+    const file = join(api.folder, 'two.yaml');
     await ploinky.must('apply', '-f', file);
     assert.equal(await ploinky.must('delete', '-f', file), 'agent.ploinky.dev/two deleted\n');
     assert.equal((await ploinky.run('get', 'ag', 'two')).code, 4);
@@ -288,23 +188,27 @@ describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
 describe('The doctor', { skip, timeout: 120_000 }, () => {
   it('sees a leader that is alive, one that is not, and CRDs of another version', async () => {
     const home = 'home';
-    await client.create(namespaceResource, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } });
+    await api.client.create(namespaceResource, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: home },
+    });
     const account = {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
       metadata: { name: 'default', namespace: home },
     };
-    await client.create(core('ServiceAccount', 'serviceaccounts'), account);
-    await client.create(core('Pod', 'pods'), routerPod(home));
-    await client.create(leaseResource, lease(home, 'ploinky-controller', Date.now() - 60_000));
-    await client.create(leaseResource, lease(home, 'ploinky-router-a', Date.now()));
+    await api.client.create(core('ServiceAccount', 'serviceaccounts'), account);
+    await api.client.create(core('Pod', 'pods'), routerPod(home));
+    await api.client.create(leaseResource, lease(home, 'ploinky-controller', Date.now() - 60_000));
+    await api.client.create(leaseResource, lease(home, 'ploinky-router-a', Date.now()));
     assert.match(
       await told('Controller'),
       /^fail its leader ploinky-controller has given no sign of life for 6\ds$/,
     );
     assert.match(await told('Routers'), /^fail 0 of 1 pods ready in home, 1 with a sign of life$/);
-    await client.delete(leaseResource, { namespace: home, name: 'ploinky-controller' });
-    await client.create(leaseResource, lease(home, 'ploinky-controller', Date.now()));
+    await api.client.delete(leaseResource, { namespace: home, name: 'ploinky-controller' });
+    await api.client.create(leaseResource, lease(home, 'ploinky-controller', Date.now()));
     assert.match(await told('Controller'), /^ok led by ploinky-controller, a sign of life \ds ago$/);
     assert.match(await told('CRDs'), /^ok .*as this version has them$/);
     const path = '/spec/versions/0/schema/openAPIV3Schema/description';
@@ -312,7 +216,7 @@ describe('The doctor', { skip, timeout: 120_000 }, () => {
       type: 'json' as const,
       body: [{ op: 'replace' as const, path, value: 'Of another version.' }],
     };
-    await client.patch(definitionResource, { namespace: '', name: 'tasks.ploinky.dev' }, patch);
+    await api.client.patch(definitionResource, { namespace: '', name: 'tasks.ploinky.dev' }, patch);
     assert.match(await told('CRDs'), /^warn of another version than this program: tasks\.ploinky\.dev$/);
   });
 
@@ -324,124 +228,8 @@ describe('The doctor', { skip, timeout: 120_000 }, () => {
   }
 });
 
-describe('The plugin of kubectl', { skip, timeout: 120_000 }, () => {
-  it('means the current context, and tells its own name', async () => {
-    const bin = join(folder, 'bin');
-    await mkdir(bin);
-    await symlink(String(binary), join(bin, 'kubectl'));
-    await symlink(join(checkout, 'bin/ploinky'), join(bin, 'kubectl-ploinky'));
-    const env = {
-      ...process.env,
-      NO_COLOR: '1',
-      KUBECONFIG: plane.kubeconfig,
-      PATH: `${bin}${delimiter}${process.env['PATH']}`,
-    };
-    const kubectl = (...args: string[]) => runProgram(join(bin, 'kubectl'), ['ploinky', ...args], env);
-    assert.equal((await kubectl('get', 'ag', '-o', 'name')).stdout, 'agent.ploinky.dev/one\n');
-    assert.match((await kubectl('--help')).stdout, /^Usage: kubectl ploinky \[options\]/);
-    assert.match((await kubectl('get', '--help')).stdout, /^Usage: kubectl ploinky get/);
-    assert.match((await kubectl('status', '-C', folder)).stdout, /- Router: not running/);
-  });
-
-  it('completes verbs and flags for kubectl', async () => {
-    const script = join(folder, 'kubectl_complete-ploinky');
-    await writeFile(script, await ploinky.must('completion', 'kubectl'));
-    await chmod(script, 0o755);
-    const complete = async (...words: string[]) =>
-      (await runProgram(script, words)).stdout.trim().split('\n');
-    assert.deepEqual(await complete('st'), ['status', ':0']);
-    assert.deepEqual(await complete('--context', 'prod', 'get', '--outp'), ['--output', ':0']);
-    assert.ok((await complete('')).includes('install'));
-  });
-});
-
-describe('install, upgrade and uninstall', { skip, timeout: 120_000 }, () => {
-  /** Writes a `helm` that tells how it was called, and returns the PATH with it. */
-  async function standInHelm(code: number): Promise<string> {
-    const bin = join(folder, `helm-${code}`);
-    await mkdir(bin, { recursive: true });
-    await writeFile(join(bin, 'helm'), `#!/bin/sh\nprintf '%s\\n' "$@"\nexit ${code}\n`, { mode: 0o755 });
-    return `${bin}${delimiter}${process.env['PATH']}`;
-  }
-  const run = (path: string, ...args: string[]) =>
-    runProgram(join(checkout, 'bin/ploinky'), args, { ...process.env, NO_COLOR: '1', PATH: path });
-
-  it('run helm with the chart, the cluster and the values that were named', async () => {
-    const path = await standInHelm(0);
-    const where = ['--context', 'real', '--kubeconfig', plane.kubeconfig];
-    const how = [
-      '--values',
-      'a.yaml',
-      '--set',
-      'x=1',
-      '--set',
-      'y=2',
-      '--chart',
-      '/charts/p',
-      '--',
-      '--debug',
-    ];
-    const installed = await run(path, 'install', ...where, ...how);
-    assert.equal(installed.code, 0, installed.stderr);
-    assert.deepEqual(installed.stdout.trim().split('\n'), [
-      ...[
-        'install',
-        'ploinky',
-        '/charts/p',
-        '--create-namespace',
-        '--values',
-        'a.yaml',
-        '--set',
-        'x=1',
-        '--set',
-        'y=2',
-      ],
-      ...['--namespace', 'ploinky-system', '--kubeconfig', plane.kubeconfig, '--kube-context', 'real'],
-      ...['--wait', '--timeout', '300s', '--debug'],
-    ]);
-    const removed = await run(path, 'uninstall', '-n', 'other', '--release', 'mine', '--no-wait');
-    assert.deepEqual(removed.stdout.trim().split('\n'), [
-      'uninstall',
-      'mine',
-      '--namespace',
-      'other',
-      '--timeout',
-      '300s',
-    ]);
-  });
-
-  it('take the chart of this version, and fail as helm does', async () => {
-    const upgraded = await run(await standInHelm(3), 'upgrade', '--dry-run');
-    assert.equal(upgraded.code, 1);
-    assert.match(upgraded.stderr, /helm upgrade ended with 3/);
-    assert.deepEqual(upgraded.stdout.split('\n').slice(0, 3), [
-      'upgrade',
-      'ploinky',
-      join(checkout, 'charts/ploinky'),
-    ]);
-    assert.match(upgraded.stdout, /^--dry-run=server$/m);
-  });
-
-  it('say where to get helm when it is missing, and refuse a workspace', async () => {
-    const bin = join(folder, 'no-helm');
-    await mkdir(bin);
-    for (const name of ['sh', 'basename', 'dirname', 'readlink'])
-      await symlink(await which(name), join(bin, name));
-    const missing = await run(bin, 'install', '--chart', '/charts/p');
-    assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /helm is not on PATH\n {2}Get Helm .* from https:\/\/helm\.sh/);
-    const refused = await run(bin, 'install', '-C', folder);
-    assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /`install` is for clusters/);
-  });
-});
-
 function core(kind: string, plural: string): Resource {
   return { group: '', version: 'v1', kind, plural, namespaced: true };
-}
-
-async function which(name: string): Promise<string> {
-  return (await runProgram('sh', ['-c', `command -v ${name}`])).stdout.trim();
 }
 
 function event(name: string, about: { kind: string; name: string; at: string }): CoreEvent {

@@ -4,14 +4,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { customResourceDefinitions } from '#api/crd.ts';
-import { busyboxArchive, busyboxImage } from '#test/cluster/busybox.ts';
+import { busyboxArchive } from '#test/cluster/busybox.ts';
 import { type Cluster, chooseProvider, startCluster } from '#test/cluster/provider.ts';
 import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
 import { buildApp } from '../../scripts/build.ts';
+import { eventually } from './eventually.ts';
 import { type Ploinky, ploinkyOf } from './ploinky.ts';
-import { standInRouters } from './stand-in-router.ts';
+import { kubeconfigOfReader, readerOf } from './reader.ts';
+import { agentPod, standInRouters } from './stand-ins.ts';
 
 // A cluster of its own, with pods that stand for routers and agents: what leads to pods is tried, not what is in them.
 
@@ -36,40 +37,6 @@ async function waitReady(...names: string[]): Promise<void> {
   await cluster.kubectl(['wait', '-n', home, '--for=condition=Ready', '--timeout=60s', ...pods]);
 }
 
-/** Whether the condition came to hold within 30 s. */
-async function eventually(condition: () => Promise<boolean> | boolean): Promise<boolean> {
-  for (let tries = 0; tries < 120; tries++) {
-    if (await condition()) return true;
-    await sleep(250);
-  }
-  return false;
-}
-
-function agentPod(name: string, script: string): object {
-  const container = (containerName: string, command: string) => ({
-    name: containerName,
-    image: busyboxImage,
-    imagePullPolicy: 'IfNotPresent',
-    command: ['sh', '-c', command],
-  });
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: home, labels: { 'ploinky.dev/agent': 'talker' } },
-    spec: {
-      terminationGracePeriodSeconds: 0,
-      automountServiceAccountToken: false,
-      initContainers: [
-        {
-          ...container('agent-server', 'echo server of $HOSTNAME; exec sleep 1000'),
-          restartPolicy: 'Always',
-        },
-      ],
-      containers: [container('agent', script)],
-    },
-  };
-}
-
 before(async () => {
   if (reason !== false) return;
   folder = await mkdtemp(join(tmpdir(), 'cli-pods-'));
@@ -88,8 +55,8 @@ before(async () => {
   await apply({ apiVersion: api, kind: 'Agent', metadata: agent, spec: { mcp: { tools } } });
   await apply(
     ...standInRouters(home, ['router-a', 'router-b']),
-    agentPod('talker-0-aaaaa', 'echo began; n=0; while sleep 1; do n=$((n+1)); echo line $n; done'),
-    agentPod('talker-1-bbbbb', 'echo about to fail; sleep 1; exit 3'),
+    agentPod(home, 'talker-0-aaaaa', 'echo began; n=0; while sleep 1; do n=$((n+1)); echo line $n; done'),
+    agentPod(home, 'talker-1-bbbbb', 'echo about to fail; sleep 1; exit 3'),
   );
   await waitReady('router-a', 'router-b', 'talker-0-aaaaa');
   ploinky = ploinkyOf(cluster.kubeconfig, cluster.enter);
@@ -194,7 +161,7 @@ describe('The command line on a cluster with pods', { timeout: 400_000, skip: re
     child.stdout?.setEncoding('utf8').on('data', (data: string) => (text += data));
     try {
       assert.ok(await eventually(() => /talker-0-aaaaa\/agent\] line \d+/.test(text)), text);
-      await apply(agentPod('talker-2-ccccc', 'echo here I am; exec sleep 1000'));
+      await apply(agentPod(home, 'talker-2-ccccc', 'echo here I am; exec sleep 1000'));
       assert.ok(await eventually(() => text.includes('[talker-2-ccccc/agent] here I am')), text);
       const lines = text.split('\n').filter((line) => /talker-0.*line/.test(line));
       assert.equal(new Set(lines).size, lines.length, text);
@@ -306,30 +273,10 @@ describe('Somebody who may only look at the agents of one namespace', {
   let reader: Ploinky;
 
   before(async () => {
-    const about = { namespace: home, name: 'reader' };
-    const subjects = [{ kind: 'ServiceAccount', ...about }];
-    const api = 'rbac.authorization.k8s.io';
-    const rules = [{ apiGroups: ['ploinky.dev'], resources: ['agents', 'routes'], verbs: ['get', 'list'] }];
-    await apply(
-      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: about },
-      { apiVersion: `${api}/v1`, kind: 'Role', metadata: about, rules },
-      {
-        apiVersion: `${api}/v1`,
-        kind: 'RoleBinding',
-        metadata: about,
-        subjects,
-        roleRef: { apiGroup: api, kind: 'Role', name: 'reader' },
-      },
-    );
-    const token = (await cluster.kubectl(['create', 'token', 'reader', '-n', home])).trim();
-    const config = JSON.parse(
-      await cluster.kubectl(['config', 'view', '--raw', '--minify', '--flatten', '-o', 'json']),
-    ) as {
-      users: { name: string; user: object }[];
-    };
-    const users = config.users.map(({ name }) => ({ name, user: { token } }));
-    await writeFile(join(folder, 'kubeconfig'), JSON.stringify({ ...config, users }), { mode: 0o600 });
-    reader = ploinkyOf(join(folder, 'kubeconfig'), cluster.enter);
+    await apply(...readerOf(home));
+    const file = join(folder, 'kubeconfig');
+    await writeFile(file, await kubeconfigOfReader(cluster, home), { mode: 0o600 });
+    reader = ploinkyOf(file, cluster.enter);
   });
 
   it('sees them, and how the routers are only where that is allowed', async () => {

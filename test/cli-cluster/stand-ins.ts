@@ -64,3 +64,29 @@ function routerPod(namespace: string, name: string): object {
     },
   };
 }
+
+/** A pod that stands for one of an agent: the agent-server beside the agent's own container. */
+export function agentPod(namespace: string, name: string, script: string): object {
+  const container = (containerName: string, command: string) => ({
+    name: containerName,
+    image: busyboxImage,
+    imagePullPolicy: 'IfNotPresent',
+    command: ['sh', '-c', command],
+  });
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels: { 'ploinky.dev/agent': 'talker' } },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      initContainers: [
+        {
+          ...container('agent-server', 'echo server of $HOSTNAME; exec sleep 1000'),
+          restartPolicy: 'Always',
+        },
+      ],
+      containers: [container('agent', script)],
+    },
+  };
+}
