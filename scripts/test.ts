@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { styleText } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { ensureBundles } from '#main/bundle.ts';
 import { runClusterFiles } from './test/cluster.ts';
 import { add, nothing, type Outcome, runFiles } from './test/run-files.ts';
 
-// Runs every test of the checkout, or those whose path contains one of the arguments. One line a file, details
+// Runs every test of the checkout, or those whose path contains one of the arguments; those of test/e2e/both twice, the
+// second time on a cluster. --cluster-only leaves out what runs on this machine alone. One line a file, details
 // of failures, every skipped check with its reason, the runner's totals last. Exits with 1 when anything failed.
 
 const root = join(import.meta.dirname, '..');
@@ -29,17 +30,21 @@ function installPeers(): void {
 }
 
 /** Three parts: small tests two at a time; whole processes, and then clusters, need the machine to themselves. */
-async function runParts(files: readonly string[]): Promise<Outcome> {
+async function runParts(files: readonly string[], clusterOnly: boolean): Promise<Outcome> {
   const onCluster = files.filter((file) => file.startsWith('test/cluster/'));
+  const both = files.filter((file) => file.startsWith('test/e2e/both/'));
   const endToEnd = files.filter((file) => file.startsWith('test/e2e/'));
   const small = files.filter((file) => !onCluster.includes(file) && !endToEnd.includes(file));
+  const isHere = !clusterOnly;
   const outcome = nothing();
   if (onCluster.length + endToEnd.length > 0) installPeers();
   // Tests of sandboxes run what sandboxes run.
   await ensureBundles(root, console.log);
-  if (small.length > 0) add(outcome, await runFiles(root, small, 2));
-  if (endToEnd.length > 0) add(outcome, await runFiles(root, endToEnd, 1));
-  if (onCluster.length > 0) add(outcome, await runClusterFiles(root, onCluster));
+  if (isHere && small.length > 0) add(outcome, await runFiles(root, small, 2));
+  if (isHere && endToEnd.length > 0) add(outcome, await runFiles(root, endToEnd, 1));
+  if (onCluster.length + both.length > 0) {
+    add(outcome, await runClusterFiles(root, { own: onCluster, both }));
+  }
   return outcome;
 }
 
@@ -57,11 +62,15 @@ function report({ passed, todo, failures, skips }: Outcome, seconds: number): vo
 }
 
 const begun = performance.now();
-const files = findFiles(process.argv.slice(2));
+const { values, positionals } = parseArgs({
+  options: { 'cluster-only': { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const files = findFiles(positionals);
 if (files.length === 0) {
   console.error('No test file matches.');
   process.exit(1);
 }
-const outcome = await runParts(files);
+const outcome = await runParts(files, values['cluster-only']);
 report(outcome, (performance.now() - begun) / 1000);
 process.exit(outcome.failures.length > 0 ? 1 : 0);
