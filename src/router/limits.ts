@@ -22,6 +22,8 @@ export interface RouterLimits {
   readonly connectTimeoutMs: number;
   /** How long a call waits for an agent that is starting. */
   readonly readyWaitMs: number;
+  /** A call on an instance that exists no more is given up after this long. */
+  readonly goneMs: number;
   /** A call that shows no sign of life for this long has failed. */
   readonly callTimeoutMs: number;
   /** One agent's share of a list. */
@@ -61,6 +63,7 @@ export const defaultLimits: RouterLimits = {
   connectionsPerAgent: 256,
   connectTimeoutMs: 5_000,
   readyWaitMs: 5_000,
+  goneMs: 60_000,
   callTimeoutMs: 600_000,
   listTimeoutMs: 10_000,
   listMaxAgeMs: 300_000,

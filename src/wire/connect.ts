@@ -32,6 +32,8 @@ export interface ProvenConnection {
 export async function connectProven(options: ConnectOptions): Promise<ProvenConnection> {
   const socket = connect(parseAddress(options.address));
   socket.setNoDelay(true);
+  // A machine that died says nothing: whoever waits for an answer hears of it within half a minute.
+  socket.setKeepAlive(true, keepAliveMs);
   const limit = options.timeoutMs ?? 5_000;
   const timer = setTimeout(() => socket.destroy(new Error(`no proof within ${limit} ms`)), limit);
   try {
@@ -45,6 +47,8 @@ export async function connectProven(options: ConnectOptions): Promise<ProvenConn
     clearTimeout(timer);
   }
 }
+
+const keepAliveMs = 15_000;
 
 /** Splits an endpoint's address for node:net. Throws ConnectFailed when it is neither form. */
 export function parseAddress(address: string): { path: string } | { host: string; port: number } {

@@ -12,7 +12,10 @@ import { type AgentPool, openAgentPool } from './agent-pool.ts';
 /** Kept-alive, proven connections to agent-servers, one pool an instance. */
 export interface Pools {
   of(target: Target, endpoint: TargetEndpoint): AgentPool;
-  /** Closes the pools of instances that the table no longer has; what runs on them runs to its end. */
+  /**
+   * Closes the pools of instances that take no more calls; what runs on them runs to its end, but for `limits.goneMs`
+   * at most once the instance exists no more.
+   */
   retain(table: RoutingTable): void;
   close(): Promise<void>;
 }
@@ -26,32 +29,79 @@ export interface PoolsOptions {
 }
 
 export function createPools(options: PoolsOptions): Pools {
-  const pools = new Map<string, AgentPool>();
+  const pools = new Map<string, Held>();
+  const retired = createRetired(options);
   return {
     of(target, endpoint) {
       const name = poolName(target, endpoint);
       const known = pools.get(name);
-      if (known !== undefined) return known;
-      const made = openPool(target, endpoint, options);
-      pools.set(name, made);
-      return made;
+      if (known !== undefined) return known.pool;
+      const pool = openPool(target, endpoint, options);
+      pools.set(name, { pool, instance: endpoint.uid });
+      return pool;
     },
     retain(table) {
-      const wanted = new Set<string>();
-      for (const target of table.targets.values()) {
-        for (const endpoint of target.ready) wanted.add(poolName(target, endpoint));
-      }
-      for (const [name, pool] of pools) {
+      const { wanted, alive } = namesIn(table);
+      for (const [name, held] of pools) {
         if (wanted.has(name)) continue;
         pools.delete(name);
-        pool.retire().catch((error) => options.log.debug('a pool did not close', { error }));
+        retired.add(held);
       }
+      retired.look(alive);
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await Promise.all([...[...pools.values()].map(({ pool }) => pool.close()), retired.close()]);
       pools.clear();
     },
   };
+}
+
+interface Held {
+  readonly pool: AgentPool;
+  readonly instance: string;
+}
+
+/** Pools that get no more calls and end with those that run. */
+function createRetired({ clock, limits, log }: PoolsOptions) {
+  /** With the function that takes the last deadline back, where one runs. */
+  const pools = new Map<Held, (() => void) | undefined>();
+  return {
+    add(held: Held): void {
+      pools.set(held, undefined);
+      held.pool
+        .retire()
+        .catch((error) => log.debug('a pool did not close', { error }))
+        .finally(() => {
+          pools.get(held)?.();
+          pools.delete(held);
+        });
+    },
+    /** Calls on an instance that exists no more will never be answered, however long their own limit is. */
+    look(alive: ReadonlySet<string>): void {
+      for (const [held, cancel] of pools) {
+        if (alive.has(held.instance) || cancel !== undefined) continue;
+        pools.set(
+          held,
+          clock.after(limits.goneMs, () => void held.pool.close().catch(() => undefined)),
+        );
+      }
+    },
+    async close(): Promise<void> {
+      for (const cancel of pools.values()) cancel?.();
+      await Promise.all([...pools.keys()].map(({ pool }) => pool.close()));
+    },
+  };
+}
+
+/** Pools that get calls, and instances that exist, whether they get calls or not. */
+function namesIn(table: RoutingTable): { readonly wanted: Set<string>; readonly alive: Set<string> } {
+  const wanted = new Set<string>();
+  const alive = new Set<string>();
+  for (const target of table.targets.values()) {
+    for (const endpoint of target.ready) wanted.add(poolName(target, endpoint));
+    for (const instance of target.instances) alive.add(instance);
+  }
+  return { wanted, alive };
 }
 
 function poolName(target: Target, endpoint: TargetEndpoint): string {

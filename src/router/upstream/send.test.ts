@@ -51,6 +51,28 @@ test(
   },
 );
 
+test(
+  'a call on an instance that exists no more is given up, one on an instance that ends is not',
+  limits,
+  async (t) => {
+    const router = await startTestRouter(t, [{ name: 'demo', hang: ['ping'] }], { limits: { goneMs: 100 } });
+    const headers = await openSession(router, path);
+    const [demo] = router.agents;
+    assert.ok(demo !== undefined);
+    let over = false;
+    const call = post(router, request('ping'), { path, headers }).finally(() => {
+      over = true;
+    });
+    while (!demo.seen.some((seen) => seen.body.includes('ping')))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    router.tables.set([agentOf(demo, { ready: false })]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(over, false);
+    router.tables.set([]);
+    assert.match((await call).json.error.message, /was lost; the call may have run/);
+  },
+);
+
 test('a call without any sign of life ends at the call timeout', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'demo', hang: ['ping'] }], {
     limits: { callTimeoutMs: 200 },
