@@ -108,7 +108,7 @@ export function applyConfiguration(
   const settled = settle(changes, managers, identity, force);
   // Who says what is so already keeps the time of the last change, or has none.
   const time = equalJson(before, pruned) ? (last?.time ?? '') : mine.time;
-  settled.set(identity, { ...mine, time, set: mine.set.difference(removed).difference(unowned) });
+  settled.set(identity, { ...mine, time, set: mine.set.difference(unowned) });
   const result = cloneJson(pruned);
   result.metadata.managedFields = encodeManagers(settled);
   return result;

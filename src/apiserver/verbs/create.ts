@@ -48,14 +48,14 @@ export function insert(
   if (stored.metadata.managedFields.length === 0) delete stored.metadata.managedFields;
   kind.strategy.prepare?.(stored, undefined);
   validateObject(kind, stored, undefined);
+  if (kind.custom)
+    for (const text of finalizerWarnings(stored.metadata.finalizers ?? [], [])) options.warn(text);
   // The storage is what refuses it, and a dry run does not come that far.
   if (stored.metadata.resourceVersion && !options.dryRun)
     throw new ApiError('Unknown', 'resourceVersion should not be set on objects to be created');
   const key = keyOf(target, stored.metadata.name ?? '');
   const present = transaction.get(kind.storage, key)?.object;
   if (present !== undefined) throw alreadyExists(kind, stored.metadata.name ?? '', isLeaving(present));
-  if (kind.custom)
-    for (const text of finalizerWarnings(stored.metadata.finalizers ?? [], [])) options.warn(text);
   if (!options.dryRun) transaction.put(kind.storage, key, stored);
   return viewOut(kind, stored);
 }

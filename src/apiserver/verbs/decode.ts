@@ -124,7 +124,7 @@ function removeEmpty(target: Record<string, unknown>): void {
   for (const key of Object.keys(target)) {
     const value = target[key];
     const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-    if (empty || value === '') delete target[key];
+    if (empty || value === '' || (key === 'generation' && value === 0)) delete target[key];
   }
 }
 

@@ -5,6 +5,7 @@ import { discoveryCases } from './cases/discovery.ts';
 import { listCases } from './cases/list.ts';
 import { validationCases } from './cases/validation.ts';
 import { watchCases } from './cases/watch.ts';
+import { applyDefinitions } from './crds.ts';
 import { compareSequences } from './differential/property.ts';
 import { compareKubectl } from './kubectl.ts';
 import { compareAnswers } from './parity.ts';
@@ -44,7 +45,10 @@ describe('answer by answer', { timeout: 300_000 }, () => compareAnswers(() => ru
 
 describe('sequence by sequence', { timeout: 600_000 }, () => compareSequences(() => running));
 
-describe('kubectl', { timeout: 300_000 }, () => compareKubectl(() => running));
+describe('kubectl', { timeout: 300_000 }, () => {
+  compareKubectl(() => running);
+  applyDefinitions(() => running);
+});
 
 after(async () => {
   for (const server of running) await server.close();

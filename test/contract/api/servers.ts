@@ -68,6 +68,8 @@ async function startOurs(binary: string | undefined): Promise<Server> {
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
+    // So few that a test can go past them.
+    limits: { historyChanges: 100 },
   });
   const client = createClient({ socket: server.socket });
   return {

@@ -163,6 +163,44 @@ export const watchCases: Case[] = [
     },
   },
   {
+    name: 'a watch from before what the server remembers is told so in its stream: 410, list again',
+    async run(bench) {
+      const namespace = await bench.namespace();
+      await create(bench, namespace, 'a');
+      for (let round = 0; round < 201; round += 1)
+        await bench.client.send('PATCH', widgets(namespace, 'a'), {
+          body: { spec: { size: round % 2 } },
+          type: mergeType,
+        });
+      const stream = await bench.client.watch(widgets(namespace, '', '?watch=1&resourceVersion=1'));
+      const [event] = await stream.end();
+      assert.equal(stream.status, 200);
+      assert.equal(event?.type, 'ERROR');
+      assert.deepEqual([event?.object.kind, event?.object.code], ['Status', 410]);
+      assert.equal(event?.object.reason, 'Expired');
+      assert.match(event?.object.message, /^too old resource version: 1 \(\d+\)$/);
+    },
+  },
+  {
+    name: 'a watch resumes after the version of a bookmark',
+    async run(bench) {
+      const namespace = await bench.namespace();
+      await create(bench, namespace, 'a');
+      const query =
+        '?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
+      const first = await bench.client.watch(widgets(namespace, '', query));
+      const seen = await first.until((events) => events.at(-1)?.type === 'BOOKMARK');
+      first.close();
+      await create(bench, namespace, 'b');
+      await bench.client.send('DELETE', widgets(namespace, 'a'));
+      const version = seen.at(-1)?.object.metadata.resourceVersion;
+      const second = await bench.client.watch(widgets(namespace, '', `?watch=1&resourceVersion=${version}`));
+      const events = await second.until((all) => all.length >= 2);
+      second.close();
+      assert.deepEqual(show(events), ['ADDED b', 'DELETED a']);
+    },
+  },
+  {
     name: 'a watch from a version of the future waits in silence',
     async run(bench) {
       const namespace = await bench.namespace();

@@ -23,6 +23,7 @@ export const found: Sequences = {
   ],
   'a generation is kept where no server counts it, an update changes none': [
     make({ ...lease(), metadata: { name: 'a', generation: 7 } }),
+    make({ ...lease(), metadata: { name: 'b', generation: 0 } }),
     send('PUT', 'leases/a', { change: { metadata: { generation: 9 } } }),
     send('PUT', 'leases/a', { change: { metadata: { deletionTimestamp: '2026-01-02T03:04:05Z' } } }),
   ],
@@ -54,6 +55,7 @@ export const found: Sequences = {
   ],
   'finalizers come twice if one likes, need a domain in the core group, and are warned of elsewhere': [
     make(widget('a', {}, { finalizers: ['plain', 'some.plain', 'x.y/z', 'x.y/z'] })),
+    make(widget('a', {}, { finalizers: ['plain'] })),
     send('PATCH', 'widgets/a', { body: { metadata: { finalizers: ['plain', 'other'] } }, type: mergeType }),
     make({ ...secret(), metadata: { name: 'a', finalizers: ['plain'] } }),
   ],
@@ -87,7 +89,7 @@ export const found: Sequences = {
   'a merge patch drops nulls inside lists too': [
     make(widget('a')),
     send('PATCH', 'widgets/a', {
-      body: { spec: { parts: [{ name: 'p', count: null, unit: null }] } },
+      body: { spec: { free: { list: [{ a: null, b: [{ c: null }] }] } } },
       type: mergeType,
     }),
   ],

@@ -92,7 +92,7 @@ async function eventsSince(client: Client, root: (path: string) => string, plura
   if (made.status !== 201) throw new Error(`the last object of ${plural} is refused: ${made.text}`);
   const stream = await client.watch(root(`${plural}?watch=1&resourceVersion=${version}`));
   try {
-    const events = await stream.until((seen) => seen.at(-1)?.object.metadata.name === 'zz-end');
+    const events = await stream.until((seen) => seen.at(-1)?.object?.metadata?.name === 'zz-end');
     return events.slice(0, -1);
   } finally {
     stream.close();
