@@ -32,6 +32,8 @@ export interface ManagerOptions {
   /** Namespace to watch. Default: all. */
   readonly namespace?: string;
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
+  /** Agents reconciled at the same time. Default 8. */
+  readonly concurrency?: number;
   /** Informers that a driver reads too; the manager starts and stops them. Default: ones of its own. */
   readonly informers?: SharedInformers;
   readonly clock: Clock;

@@ -17,6 +17,9 @@ const flagDefaults = {
   'leader-elect': 'true',
   'lease-seconds': '15',
   'status-listen': '0.0.0.0:9090',
+  concurrency: '8',
+  // Within the pod's own time to end of 30 s.
+  'stop-seconds': '10',
 };
 
 async function start(): Promise<Running> {
@@ -25,6 +28,8 @@ async function start(): Promise<Running> {
   const elects = parseChoice('leader-elect', flags['leader-elect'], ['true', 'false']) === 'true';
   const leaseSeconds = parseWhole('lease-seconds', flags['lease-seconds'], 1, 3_600);
   const hostClaims = parseHostClaims('host-claims', flags['host-claims']);
+  const concurrency = parseWhole('concurrency', flags.concurrency, 1, 1_000);
+  const stopGraceMs = parseWhole('stop-seconds', flags['stop-seconds'], 0, 3_600) * 1000;
   const pods = await readPodFlags(flags);
   const program = await openProgram('controller', flags, log);
   const stopping = new AbortController();
@@ -41,7 +46,7 @@ async function start(): Promise<Running> {
         resolve: resolveByMachine,
         onMoved: startAnew,
       });
-      return manageCluster({ program, client, settings, hostClaims });
+      return manageCluster({ program, client, settings, hostClaims, concurrency, stopGraceMs });
     },
     onFailed(message, error) {
       log.error(message, { error });

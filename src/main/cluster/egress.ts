@@ -13,18 +13,18 @@ const flagDefaults = {
   ...commonFlags,
   listen: '0.0.0.0:3128',
   'status-listen': '0.0.0.0:9090',
+  // Within the pod's own time to end of 30 s.
   'drain-seconds': '5',
+  'finish-seconds': '20',
   limits: '',
 };
-
-/** How long open connections may go on after that, in milliseconds; the pod's own time to end is 30 s. */
-const finishMs = 20_000;
 
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), flagDefaults);
   const listen = parseHostPort('listen', flags.listen);
   const statusAddress = parseHostPort('status-listen', flags['status-listen']);
   const lameDuckMs = parseWhole('drain-seconds', flags['drain-seconds'], 0, 3_600) * 1000;
+  const finishMs = parseWhole('finish-seconds', flags['finish-seconds'], 0, 3_600) * 1000;
   const limits = parseLimits('limits', flags.limits, defaultLimits);
   const program = await openProgram('egress', flags, log);
   const following = followAgents(program);

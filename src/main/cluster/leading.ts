@@ -43,6 +43,7 @@ export function startLeading<Work extends LeaderWork>(options: LeadingOptions<Wo
   const { client, leaseSeconds } = options;
   let begun: Promise<void> | undefined;
   let work: Work | undefined;
+  let stopping = false;
   let stopped = false;
   const begin = () => {
     begun = options.work(fenceWrites(client, () => !stopped && elector.isLeader())).then(
@@ -50,7 +51,7 @@ export function startLeading<Work extends LeaderWork>(options: LeadingOptions<Wo
         work = running;
       },
       (error: unknown) => {
-        if (!stopped) options.onFailed('cannot begin to lead', error);
+        if (!stopping) options.onFailed('cannot begin to lead', error);
       },
     );
   };
@@ -64,6 +65,7 @@ export function startLeading<Work extends LeaderWork>(options: LeadingOptions<Wo
       return elector.isLeader();
     },
     async stop() {
+      stopping = true;
       await work?.stop();
       stopped = true;
       await elector.stop();

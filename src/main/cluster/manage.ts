@@ -18,15 +18,16 @@ import type { Program } from './program.ts';
 
 /** Helm keeps each release in a Secret of its own, of up to 1 MiB; no Agent refers to one. */
 const notHelm = 'type!=helm.sh/release.v1';
-/** After this long a reconcile that still runs is told to give up: the pod's own time to end is 30 s. */
-const stopGraceMs = 10_000;
-
 export interface ManageOptions {
   readonly program: Program;
   /** Refuses writes once this process no longer leads. */
   readonly client: Client;
   readonly settings: PodSettings;
   readonly hostClaims: Readonly<Record<string, readonly string[]>>;
+  /** Agents reconciled at the same time. */
+  readonly concurrency: number;
+  /** After a request to stop, a reconcile that still runs is told to give up after this long. */
+  readonly stopGraceMs: number;
 }
 
 /** The leader's work: every controller, over pods of the cluster. */
@@ -35,6 +36,8 @@ export async function manageCluster({
   client,
   settings,
   hostClaims,
+  concurrency,
+  stopGraceMs,
 }: ManageOptions): Promise<LeaderWork> {
   const { namespace, podName, ...common } = program;
   const scope = namespace === undefined ? {} : { namespace };
@@ -55,6 +58,7 @@ export async function manageCluster({
     host: { codeRoot: '/' },
     identity: podName,
     hostClaims,
+    concurrency,
     informers: { ...informers, secretAccess: informers.secrets },
   });
   return {
