@@ -39,7 +39,7 @@ cluster-down: node_modules/.package-lock.json ## Take it down; nothing of it is 
 
 test-cluster: setup ## Run the tests that need a real Kubernetes
 	@$(NODE) scripts/setup.ts cluster
-	@$(NODE) scripts/test.ts test/cluster
+	@$(NODE) scripts/test.ts --cluster-only test/cluster test/e2e/both
 
 lint: node_modules/.package-lock.json ## Check format, layers, types and generated files
 	@node_modules/.bin/biome check --error-on-warnings .
@@ -65,8 +65,9 @@ images: setup ## Build the container images that tests load, and print their siz
 install-manifests: node_modules/.package-lock.json ## Render the chart into dist/install.yaml, for kubectl apply
 	@$(NODE) scripts/manifests.ts
 
-install: setup ## Link bin/ploinky into $(PREFIX)/bin
-	@mkdir -p "$(PREFIX)/bin" && ln -sf "$(CURDIR)/bin/ploinky" "$(PREFIX)/bin/ploinky" && echo "Linked $(PREFIX)/bin/ploinky"
+install: setup ## Link ploinky and kubectl-ploinky into $(PREFIX)/bin
+	@mkdir -p "$(PREFIX)/bin" && for name in ploinky kubectl-ploinky; do \
+	  ln -sf "$(CURDIR)/bin/$$name" "$(PREFIX)/bin/$$name" && echo "Linked $(PREFIX)/bin/$$name"; done
 
 clean: ## Remove what was installed and built
 	rm -rf node_modules test/peers/node_modules dist .out

@@ -9,10 +9,10 @@ import { busyboxArchive } from '#test/cluster/busybox.ts';
 import { type Cluster, chooseProvider, startCluster } from '#test/cluster/provider.ts';
 import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
 import { buildApp } from '../../scripts/build.ts';
-import { eventually } from './eventually.ts';
-import { type Ploinky, ploinkyOf } from './ploinky.ts';
-import { kubeconfigOfReader, readerOf } from './reader.ts';
-import { agentPod, standInRouters } from './stand-ins.ts';
+import { eventually } from '../cli-cluster/eventually.ts';
+import { type Ploinky, ploinkyOf } from '../cli-cluster/ploinky.ts';
+import { kubeconfigOfReader, readerOf } from '../cli-cluster/reader.ts';
+import { agentPod, standInRouters } from '../cli-cluster/stand-ins.ts';
 
 // A cluster of its own, with pods that stand for routers and agents: what leads to pods is tried, not what is in them.
 
