@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '#api/meta.ts';
 import { chartFolder, homeNamespace } from '../../scripts/chart/helm.ts';
 import { ensureImages } from '../../scripts/images/ensure.ts';
+import { type ImageName, tagOf } from '../../scripts/images/recipes.ts';
 import { rarePermissions } from '../../scripts/rbac/table.ts';
 import { compareAudit } from '../chart/audit.ts';
 import { previousChart } from '../chart/previous.ts';
@@ -25,7 +26,7 @@ describe('the chart on a real cluster', options, () => {
 
   const inHome = (...args: string[]) => cluster.kubectl([...args, '-n', homeNamespace]);
   const helm = (...args: string[]) => cluster.helm([...args, '-n', homeNamespace]);
-  const deploy = (verb: 'install' | 'upgrade', chart: string, agentImage: string, ...more: string[]) =>
+  const deploy = (verb: 'install' | 'upgrade', chart: string, agentImage: ImageName, ...more: string[]) =>
     helm(
       verb,
       'ploinky',
@@ -48,7 +49,19 @@ describe('the chart on a real cluster', options, () => {
       `jsonpath=${'{range .items[*]}{.metadata.name} {.metadata.uid} {.status.containerStatuses[*].restartCount}{"\\n"}{end}'}`,
     );
 
+  const explain = async (error: unknown) => {
+    const label = 'app.kubernetes.io/component=controller';
+    const views = [
+      await inHome('get', 'agents,pods', '-o', 'wide'),
+      await inHome('describe', 'agents'),
+      await inHome('logs', '-l', label, '--tail=40', '--prefix'),
+    ];
+    throw new Error(views.join('\n'), { cause: error });
+  };
+
   before(async () => {
+    // One that a run before left when it was interrupted. What exists already is not ours to take down.
+    if (!('missing' in provider) && provider.name !== 'existing') await provider.down('chart');
     const started = await startCluster({ name: 'chart', progress });
     if ('missing' in started) throw new Error(started.missing);
     cluster = started;
@@ -73,7 +86,9 @@ describe('the chart on a real cluster', options, () => {
     await deploy('install', previous.folder, 'examples');
     const storageClass = await cluster.addVolumes(1);
     await cluster.kubectl(['apply', '-f', '-'], { input: agents(storageClass) });
-    await inHome('wait', '--for=condition=Ready', 'agent/plain', 'agent/keeps', '--timeout=120s');
+    await inHome('wait', '--for=condition=Ready', 'agent/plain', 'agent/keeps', '--timeout=120s').catch(
+      explain,
+    );
   });
 
   it('upgrades, with another default image for agents, and restarts no agent', async () => {
@@ -202,14 +217,14 @@ describe('the chart on a real cluster', options, () => {
   });
 });
 
-function values(agentImage: string): string[] {
-  const set = [
-    'image.repository=localhost/ploinky/controller',
-    'image.tag=test',
-    `agentImage.repository=localhost/ploinky/${agentImage}`,
-    'agentImage.tag=test',
-  ];
+function values(agentImage: ImageName): string[] {
+  const set = [...imageValues('image', 'controller'), ...imageValues('agentImage', agentImage)];
   return set.flatMap((value) => ['--set', value]);
+}
+
+function imageValues(value: string, name: ImageName): string[] {
+  const [repository, tag] = tagOf(name).split(':');
+  return [`${value}.repository=${repository}`, `${value}.tag=${tag}`];
 }
 
 /** A change that comes late would be missed by one look. */
