@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it, test } from 'node:test';
-import { type Container, type PodSpec, podResource } from '#api/cluster-kinds.ts';
+import {
+  type Container,
+  type PersistentVolumeClaim,
+  type PodSpec,
+  persistentVolumeClaimResource,
+  podResource,
+} from '#api/cluster-kinds.ts';
 import type { KubeObject } from '#api/meta.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { PodSettings } from '#drivers/kubernetes/settings.ts';
@@ -16,27 +22,34 @@ import {
 import { bundleVariants, podsOf, sampleWorkloads } from '#test/fixtures/kubernetes-driver/random-agents.ts';
 import { testSettings } from '#test/fixtures/kubernetes-driver/settings.ts';
 import { ensureImages } from '../../scripts/images/ensure.ts';
-import { chooseProvider, startCluster } from './provider.ts';
+import { fakeNodePod } from './fake-nodes.ts';
+import { type Cluster, chooseProvider, startCluster } from './provider.ts';
 
 const progress = (line: string) => process.stderr.write(`${line}\n`);
 const provider = await chooseProvider();
 const images = 'missing' in provider ? provider : await ensureImages(['agent', 'python', 'musl'], progress);
 
-if ('missing' in images) test('pods of agents on a real cluster', { skip: images.missing });
-else testPods(Object.values(images.archives));
-
 const python = 'localhost/ploinky/python:test';
+const fakeNodes =
+  'name' in provider && provider.name !== 'local' ? 'only the local cluster loses simulated nodes' : false;
 const nodeServer =
   "require('http').createServer((q, s) => s.end('own')).listen(Number(process.env.PORT), '127.0.0.1')";
 
+if ('missing' in images) test('pods of agents on a real cluster', { skip: images.missing });
+else testPods(Object.values(images.archives));
+
 function testPods(archives: readonly string[]): void {
   describe('pods of agents on a real cluster', { timeout: 570_000 }, () => {
+    let cluster: Cluster;
+    let storageClassName: string;
     let place: TestNamespace;
     let opened: OpenedDriver;
     let driver: Driver;
     before(async () => {
-      const cluster = await startCluster({ keep: true, progress });
-      if ('missing' in cluster) throw new Error(cluster.missing);
+      const started = await startCluster({ keep: true, progress });
+      if ('missing' in started) throw new Error(started.missing);
+      cluster = started;
+      storageClassName = await cluster.addVolumes(2);
       await cluster.loadImages(archives);
       place = await createTestNamespace(cluster.kubeconfig);
     });
@@ -239,6 +252,75 @@ function testPods(archives: readonly string[]): void {
         await place.client.create(podResource, plain, { dryRun: true, fieldValidation: 'Strict' });
       }
       assert.ok(pods.length > 100, `only ${pods.length} pods`);
+    });
+
+    it('are made once, also by two controllers at the same time', async () => {
+      const second = openDriver(place);
+      const wanted = workload();
+      await Promise.all([driver.list(), second.driver.list()]);
+      await Promise.all([
+        driver.ensure(wanted, { start: true }),
+        second.driver.ensure(wanted, { start: true }),
+      ]);
+      const seen = await until(wanted, isReady);
+      assert.equal(seen.instances.length, 1);
+      const { items } = await place.client.list(podResource, { namespace: place.name });
+      assert.equal(items.filter(({ metadata }) => metadata.name.startsWith(wanted.id.name)).length, 1);
+      await removeFully(driver, wanted);
+      await second.close();
+    });
+
+    it('keep their volume over a change of spec and over their Agent', async () => {
+      const storage = { size: '1Gi', storageClassName, retain: true };
+      const wanted = workload({ storage });
+      await until(wanted, isReady);
+      const claim = { namespace: place.name, name: `${wanted.id.name}-workspace-0` };
+      const made = await place.client.get<PersistentVolumeClaim>(persistentVolumeClaimResource, claim);
+      assert.deepEqual(made.metadata.ownerReferences, undefined);
+      const live: number[] = [];
+      const changed = { ...wanted, specHash: 'two' };
+      await until(changed, (now) => {
+        live.push(now.instances.filter(({ terminating }) => !terminating).length);
+        return now.specHash === 'two' && isReady(now);
+      });
+      assert.equal(Math.max(...live), 1, 'the new pod came before the old one went');
+      await removeFully(driver, changed, true);
+      assert.deepEqual(await place.leftovers(), [`PersistentVolumeClaim/${claim.name}`]);
+      const heir = {
+        ...wanted,
+        id: { ...wanted.id, uid: `${wanted.id.uid}-heir` },
+        storage: { ...storage, retain: false },
+      };
+      await until(heir, isReady);
+      const adopted = await place.client.get<PersistentVolumeClaim>(persistentVolumeClaimResource, claim);
+      assert.equal(adopted.metadata.uid, made.metadata.uid);
+      assert.equal(adopted.metadata.ownerReferences?.length, 1);
+      await removeFully(driver, heir);
+      assert.deepEqual(await place.leftovers(), []);
+    });
+
+    it('are taken away by force only when their node is declared out of service', {
+      skip: fakeNodes,
+    }, async () => {
+      const [node = ''] = await cluster.addFakeNodes(1, { prefix: 'lost' });
+      const onFakeNode = {
+        spec: { ...fakeNodePod, nodeSelector: { 'kubernetes.io/hostname': node, type: 'kwok' } },
+      };
+      const wanted = workload({ podTemplate: onFakeNode as NonNullable<Workload['podTemplate']> });
+      await until(wanted, (seen) => seen.current === 1);
+      await cluster.setFakeNodeReady(node, false);
+      const lost = await until(wanted, hasFault('NodeLost'));
+      assert.equal(lost.instances.length, 1);
+      await driver.remove(wanted.id, { retain: false });
+      await until(wanted, (seen) => seen.instances.some(({ terminating }) => terminating), false);
+      await cluster.kubectl([
+        'taint',
+        'node',
+        node,
+        'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
+      ]);
+      await removeFully(driver, wanted);
+      await cluster.kubectl(['delete', 'node', node]);
     });
 
     it('cost one write a child, and none when nothing changed', async () => {

@@ -6,8 +6,10 @@ import type { Fault, Observed, Workload, WorkloadId } from '../workload.ts';
 import { type Alarms, createAlarms } from './alarms.ts';
 import { type Caches, startCaches } from './caches.ts';
 import { readLogs } from './log-reader.ts';
+import { createLooks, type Looks, lostMs } from './looks.ts';
+import { createMemories, forgetGone, type Memory } from './memory.ts';
 import { installSecretName, podName, workloadIdOf } from './names.ts';
-import { observe, overdueMs, slowBootMs } from './observe/observe.ts';
+import { observe, overdueMs } from './observe/observe.ts';
 import type { PodFacts } from './observe/pod-facts.ts';
 import { defaults, fieldManager, type KubernetesDriverOptions } from './options.ts';
 import { type Plan, planOf } from './plan.ts';
@@ -17,17 +19,12 @@ import { removeChildren } from './remove-children.ts';
 import { type Children, pinnedCommit } from './render/children.ts';
 import { isPinned } from './render/git.ts';
 import { createAccessModes } from './storage-classes.ts';
-import { readWarning } from './warnings.ts';
 import { type Writer, writeChildren } from './write-children.ts';
 
-/** How long a pod may wait for its containers before Events are looked at, and until they are looked at again. */
-const unexplainedMs = 10_000;
 /** How long a call waits for the first list of what is there. */
 const patienceMs = 700;
 /** Between attempts to make what the cluster refused. */
 const refusedMs = 15_000;
-/** Between two looks at the node of a pod that should be gone. */
-const lostMs = 30_000;
 
 /**
  * Agents as pods that it makes itself. What it holds in memory (which ends and endings it has told) costs a moment
@@ -37,30 +34,21 @@ export function createKubernetesDriver(options: KubernetesDriverOptions): Driver
   return new KubernetesDriver(options);
 }
 
-/** What is remembered of one workload between two calls. */
-interface Memory {
-  /** uids of ended pods whose end was told. */
-  readonly told: Set<string>;
-  /** uids of pods that are told to be ending, with when. Monotonic milliseconds. */
-  readonly retiring: Map<string, number>;
-  /** What Events said of pods, by uid. */
-  readonly warnings: Map<string, Fault>;
-  fault: Fault | undefined;
-}
-
 class KubernetesDriver implements Driver {
   readonly name = 'kubernetes';
   readonly #options: KubernetesDriverOptions;
   readonly #caches: Caches;
   readonly #writer: Writer;
   readonly #alarms: Alarms;
+  readonly #looks: Looks;
   readonly #listeners = new Set<(id: WorkloadId) => void>();
-  readonly #memories = new Map<string, Memory>();
+  readonly #memories = createMemories();
 
   constructor(options: KubernetesDriverOptions) {
     this.#options = options;
     this.#alarms = createAlarms(options.clock);
     this.#caches = startCaches(options, (id) => this.#tell(id));
+    this.#looks = createLooks(options, this.#caches, this.#alarms, (id) => this.#tell(id));
     this.#writer = {
       options,
       caches: this.#caches,
@@ -76,9 +64,9 @@ class KubernetesDriver implements Driver {
   async ensure(workload: Workload, { start }: { readonly start: boolean }): Promise<Observed> {
     await this.#known();
     const { id } = workload;
-    const memory = this.#memoryOf(id.uid);
+    const memory = this.#memories.of(id.uid);
     const pods = this.#caches.podsOf(id.uid);
-    this.#forgetGone(memory, pods);
+    forgetGone(memory, pods);
     memory.fault = undefined;
     const plan = this.#plan(workload, memory, pods, start);
     try {
@@ -94,9 +82,9 @@ class KubernetesDriver implements Driver {
     { retain }: { readonly retain: boolean },
   ): Promise<{ readonly done: boolean }> {
     await this.#known();
-    const memory = this.#memoryOf(id.uid);
+    const memory = this.#memories.of(id.uid);
     const pods = this.#caches.podsOf(id.uid);
-    this.#forgetGone(memory, pods);
+    forgetGone(memory, pods);
     const live = pods.filter(({ terminating }) => !terminating);
     await this.#retire(
       id,
@@ -110,7 +98,7 @@ class KubernetesDriver implements Driver {
     await this.#endLost(id, pods);
     if (this.#caches.podsOf(id.uid).length > 0) return { done: false };
     const isGone = await removeChildren(this.#writer, id, retain);
-    if (isGone) this.#memories.delete(id.uid);
+    if (isGone) this.#memories.forget(id.uid);
     return { done: isGone };
   }
 
@@ -154,21 +142,6 @@ class KubernetesDriver implements Driver {
     ]);
     patience.abort();
     if (!isKnown) throw new CodedError('NotSynced', 'the cluster has not said yet which pods there are');
-  }
-
-  #memoryOf(uid: string): Memory {
-    const known = this.#memories.get(uid);
-    if (known !== undefined) return known;
-    const memory = { told: new Set<string>(), retiring: new Map(), warnings: new Map(), fault: undefined };
-    this.#memories.set(uid, memory);
-    return memory;
-  }
-
-  #forgetGone({ told, retiring, warnings }: Memory, pods: readonly PodFacts[]): void {
-    const there = new Set(pods.map(({ uid }) => uid));
-    for (const known of [told, retiring, warnings]) {
-      for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
-    }
   }
 
   #podOf({ namespace }: WorkloadId, name: string): Pod | undefined {
@@ -296,7 +269,7 @@ class KubernetesDriver implements Driver {
     const { id } = workload;
     const pods = this.#caches.podsOf(id.uid);
     for (const { uid, exit } of pods) if (exit !== undefined) memory.told.add(uid);
-    this.#lookLater(id, memory, pods);
+    this.#looks.plan(id, memory, pods);
     const warning = pods
       .map(({ uid, unexplained }) => (unexplained ? memory.warnings.get(uid) : undefined))
       .find((found) => found !== undefined);
@@ -308,33 +281,6 @@ class KubernetesDriver implements Driver {
       commit: this.#commitOf(workload, pods),
       now: this.#options.clock.now(),
     });
-  }
-
-  /** What becomes worth telling by time alone. */
-  #lookLater(id: WorkloadId, memory: Memory, pods: readonly PodFacts[]): void {
-    const now = this.#options.clock.now();
-    for (const { uid, unexplained, createdAt, bootingSince, terminating } of pods) {
-      if (terminating) continue;
-      if (bootingSince !== undefined && now < bootingSince + slowBootMs) {
-        this.#alarms.set(`boot ${uid}`, bootingSince + slowBootMs - now, () => this.#tell(id));
-      }
-      if (!unexplained) continue;
-      const wait = Math.max(createdAt + unexplainedMs - now, memory.warnings.has(uid) ? lostMs : 0, 1_000);
-      this.#alarms.set(`unexplained ${uid}`, wait, () => this.#explain(id, memory, uid));
-    }
-  }
-
-  #explain(id: WorkloadId, memory: Memory, uid: string): void {
-    const isStill = () => this.#caches.podsOf(id.uid).some((pod) => pod.uid === uid && pod.unexplained);
-    if (!isStill()) return;
-    readWarning(this.#options.client, { namespace: id.namespace, uid }).then(
-      (found) => {
-        if (found !== undefined) memory.warnings.set(uid, found);
-        if (isStill()) this.#tell(id);
-      },
-      (error: unknown) =>
-        this.#options.log.warn('events of a pod could not be read', { workload: id, error }),
-    );
   }
 }
 

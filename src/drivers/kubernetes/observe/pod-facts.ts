@@ -48,6 +48,7 @@ export function factsOf(pod: Pod): PodFacts {
   const hasEnded = status.phase === 'Failed' || status.phase === 'Succeeded';
   const terminating = metadata.deletionTimestamp !== undefined;
   const statuses = statusesOf(pod, hasEnded);
+  const isReady = conditionOf(pod, 'Ready')?.status === 'True';
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
@@ -56,9 +57,9 @@ export function factsOf(pod: Pod): PodFacts {
     createdAt: millis(metadata.creationTimestamp),
     terminating,
     goneBy: terminating ? millis(metadata.deletionTimestamp) : undefined,
-    serving: !hasEnded && server?.started === true && server.state?.running !== undefined,
+    serving: !hasEnded && (isReady || (server?.started === true && server.state?.running !== undefined)),
     bootingSince: bootingSince(server),
-    ready: !hasEnded && !terminating && conditionOf(pod, 'Ready')?.status === 'True',
+    ready: !hasEnded && !terminating && isReady,
     address: addressOf(status.podIP),
     betweenStarts: !hasEnded && statuses.some(isBetweenStarts),
     installing: (status.initContainerStatuses ?? []).some(
