@@ -22,7 +22,6 @@ import {
 import { bundleVariants, podsOf, sampleWorkloads } from '#test/fixtures/kubernetes-driver/random-agents.ts';
 import { testSettings } from '#test/fixtures/kubernetes-driver/settings.ts';
 import { ensureImages } from '../../scripts/images/ensure.ts';
-import { fakeNodePod } from './fake-nodes.ts';
 import { type Cluster, chooseProvider, startCluster } from './provider.ts';
 
 const progress = (line: string) => process.stderr.write(`${line}\n`);
@@ -30,8 +29,6 @@ const provider = await chooseProvider();
 const images = 'missing' in provider ? provider : await ensureImages(['agent', 'python', 'musl'], progress);
 
 const python = 'localhost/ploinky/python:test';
-const fakeNodes =
-  'name' in provider && provider.name !== 'local' ? 'only the local cluster loses simulated nodes' : false;
 const nodeServer =
   "require('http').createServer((q, s) => s.end('own')).listen(Number(process.env.PORT), '127.0.0.1')";
 
@@ -299,29 +296,47 @@ function testPods(archives: readonly string[]): void {
       assert.deepEqual(await place.leftovers(), []);
     });
 
-    it('are taken away by force only when their node is declared out of service', {
-      skip: fakeNodes,
-    }, async () => {
-      const [node = ''] = await cluster.addFakeNodes(1, { prefix: 'lost' });
-      const onFakeNode = {
-        spec: { ...fakeNodePod, nodeSelector: { 'kubernetes.io/hostname': node, type: 'kwok' } },
+    it('are taken away by force only when their node is declared out of service', async () => {
+      const node = await silentNode();
+      const podTemplate = {
+        spec: {
+          nodeSelector: { 'kubernetes.io/hostname': node },
+          tolerations: [{ operator: 'Exists' as const }],
+          terminationGracePeriodSeconds: 1,
+        },
       };
-      const wanted = workload({ podTemplate: onFakeNode as NonNullable<Workload['podTemplate']> });
-      await until(wanted, (seen) => seen.current === 1);
-      await cluster.setFakeNodeReady(node, false);
-      const lost = await until(wanted, hasFault('NodeLost'));
-      assert.equal(lost.instances.length, 1);
+      const wanted = workload({ podTemplate });
+      await until(wanted, (seen) => seen.instances.length === 1);
+      await untilScheduled(wanted.id.name);
       await driver.remove(wanted.id, { retain: false });
-      await until(wanted, (seen) => seen.instances.some(({ terminating }) => terminating), false);
-      await cluster.kubectl([
-        'taint',
-        'node',
-        node,
-        'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
-      ]);
+      const stuck = await until(wanted, hasFault('NodeLost'), false);
+      assert.equal(stuck.instances[0]?.terminating, true);
+      await cluster.kubectl(['taint', 'node', node, 'node.kubernetes.io/out-of-service=gone:NoExecute']);
       await removeFully(driver, wanted);
       await cluster.kubectl(['delete', 'node', node]);
     });
+
+    /** A node that takes pods and whose kubelet never says a word. */
+    async function silentNode(): Promise<string> {
+      const name = `silent-${place.name}`;
+      const capacity = { cpu: '4', memory: '8Gi', pods: '10', 'ephemeral-storage': '10Gi' };
+      const labels = { 'kubernetes.io/hostname': name };
+      const spec = { taints: [{ key: 'test.dev/silent', effect: 'NoSchedule' }] };
+      const at = new Date().toISOString();
+      const condition = { type: 'Ready', status: 'True', lastHeartbeatTime: at, lastTransitionTime: at };
+      const status = { capacity, allocatable: capacity, conditions: [{ ...condition, reason: 'x' }] };
+      const object = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec };
+      await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+      const patch = JSON.stringify({ status });
+      await cluster.kubectl(['patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch]);
+      return name;
+    }
+
+    async function untilScheduled(agent: string): Promise<void> {
+      const selector = `ploinky.dev/agent=${agent}`;
+      const wait = ['wait', '--for=condition=PodScheduled', '--timeout=60s', 'pod', '-l', selector];
+      await cluster.kubectl([...wait, '-n', place.name]);
+    }
 
     it('cost one write a child, and none when nothing changed', async () => {
       const writes: string[] = [];

@@ -1,6 +1,6 @@
 import { type Node, nodeResource, type Pod } from '#api/cluster-kinds.ts';
 import type { Client } from '#kube/client.ts';
-import { ApiError } from '#kube/errors.ts';
+import { isForbidden } from '#kube/errors.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
 
@@ -17,7 +17,7 @@ export async function isNodeLost(
     const node = await client.find<Node>(nodeResource, { namespace: '', name: nodeName });
     return node === undefined || (node.spec?.taints ?? []).some(({ key }) => key === outOfService);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return false;
+    if (isForbidden(error)) return false;
     throw error;
   }
 }

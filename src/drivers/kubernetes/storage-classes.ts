@@ -1,6 +1,6 @@
 import { type AccessMode, type StorageClass, storageClassResource } from '#api/cluster-kinds.ts';
 import type { Client } from '#kube/client.ts';
-import { ApiError } from '#kube/errors.ts';
+import { isForbidden } from '#kube/errors.ts';
 import type { PodSettings } from './settings.ts';
 
 const isDefaultAnnotation = 'storageclass.kubernetes.io/is-default-class';
@@ -21,7 +21,7 @@ export function createAccessModes(
         ? 'ReadWriteOnce'
         : 'ReadWriteOncePod';
     } catch (error) {
-      if (error instanceof ApiError && error.status === 403) return 'ReadWriteOnce';
+      if (isForbidden(error)) return 'ReadWriteOnce';
       throw error;
     }
   };

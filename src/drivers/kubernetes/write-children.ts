@@ -9,8 +9,8 @@ import type { KubeObject, Resource, Secret } from '#api/meta.ts';
 import { configMapResource, secretResource } from '#api/resources.ts';
 import { canonicalJson } from '#kit/json.ts';
 import type { Client } from '#kube/client.ts';
-import { isAlreadyExists } from '#kube/errors.ts';
-import { keyOf } from '#kube/key.ts';
+import { isAlreadyExists, isForbidden } from '#kube/errors.ts';
+import { keyOf, type ObjectKey } from '#kube/key.ts';
 import { driverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 import type { Caches } from './caches.ts';
@@ -88,15 +88,27 @@ async function writeChild<T extends KubeObject>(
   object: T,
 ): Promise<void> {
   const key = keyOf(object);
-  const known =
-    source.get(key) ??
-    (source.isSynced(key.namespace) ? undefined : await options.client.find<T>(resource, key));
+  const known = source.get(key) ?? (await askFor<T>(options, source, resource, key));
   if (known !== undefined) {
     refuseForeign(known);
     if (isSame(known, object)) return;
   }
   const written = await options.client.apply<T>(resource, object, { fieldManager, force: true });
   caches.quietly(() => source.observe(written));
+}
+
+/** A namespace that is not read yet says nothing by not having an object. Who may not ask writes all the same. */
+async function askFor<T extends KubeObject>(
+  { client }: KubernetesDriverOptions,
+  source: ObjectSource<T>,
+  resource: Resource,
+  key: ObjectKey,
+): Promise<T | undefined> {
+  if (source.isSynced(key.namespace)) return undefined;
+  return client.find<T>(resource, key).catch((error: unknown) => {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  });
 }
 
 function refuseForeign({ kind, metadata }: KubeObject): void {

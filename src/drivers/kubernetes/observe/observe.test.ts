@@ -230,9 +230,13 @@ describe('the facts of a pod', () => {
     const liar = containerOf({ name: 'git', state: end(0, { message: 'main' }) });
     assert.equal(factsOf(podOf({ initContainerStatuses: [liar] })).commit, undefined);
   });
+  it('take what is Ready for serving, whoever says so', () => {
+    const facts = factsOf(podOf({ containerStatuses: [] }));
+    assert.deepEqual([facts.ready, facts.serving], [true, true]);
+  });
   it('have the sidecar for the agent-server where there is one, and IPv6 addresses in brackets', () => {
     const sidecar = containerOf({ name: 'agent-server', started: false });
-    const facts = factsOf(podOf({ initContainerStatuses: [sidecar], podIP: 'fd00::9' }));
+    const facts = factsOf(podOf({ initContainerStatuses: [sidecar], podIP: 'fd00::9', conditions: [] }));
     assert.equal(facts.serving, false);
     assert.equal(facts.bootingSince, noon + 1000);
     assert.equal(facts.address, '[fd00::9]:7000');
