@@ -8,6 +8,7 @@ import { proofPath } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
+import { type Activity, watchActivity } from './activity.ts';
 import { buildSource } from './build-source.ts';
 import { forInstance, readKeys } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
@@ -29,7 +30,7 @@ import { openForwards } from './process/forward.ts';
 import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
 import { createMemoryQueue } from './queue/memory-queue.ts';
 import type { TaskQueue } from './queue/queue.ts';
-import { countRequests, shutDown } from './shut-down.ts';
+import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 
@@ -82,18 +83,26 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const keys = holdKeys(options);
   const services = createServices(options, settings, source, keys.verifier);
   let stopping = false;
+  let activity: Activity | undefined;
   const changes = createChanges({
     clock,
     guard: services.guard,
     instance: config.agent.instance,
     maxStreams: settings.maxStreams,
-    state: () => stateOf(source, services.listing()),
+    state: () => ({ ...stateOf(source, services.listing()), idle: activity?.idle ?? false }),
   });
   const stopAnnouncing = announceChanges(services, changes);
   const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
   const routes = routesOf({ options, services, queue, changes, keys, status });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
+  activity = watchActivity({
+    server,
+    clock,
+    idleAfterMs: settings.idleAfterMs,
+    isBusy: () => isBusy(queue),
+    onChange: changes.update,
+  });
   const address = await listen(server, options.listen);
   log.info('The agent-server listens', { address, agent: config.agent.principal });
   return {
@@ -105,6 +114,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     },
     async close() {
       stopping = true;
+      activity?.close();
       await shutDown({ server, requests, source, services, changes, queue, stopAnnouncing, settings, clock });
       await mainProcess?.stop();
       forwards.close();
@@ -232,7 +242,7 @@ function createHttpServer(routes: Routes, log: Log): Server {
   );
 }
 
-function stateOf(source: Source, listing: Listing): StateLine {
+function stateOf(source: Source, listing: Listing): Omit<StateLine, 'idle'> {
   return {
     type: 'state',
     ...source.status,

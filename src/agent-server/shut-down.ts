@@ -47,7 +47,8 @@ async function drain({ server, requests, queue, settings, clock }: ShutDownOptio
   while (clock.monotonic() < end && (requests.count > 0 || (await isBusy(queue)))) await clock.sleep(lookMs);
 }
 
-async function isBusy(queue: TaskQueue): Promise<boolean> {
+/** Whether tasks run or wait. */
+export async function isBusy(queue: TaskQueue): Promise<boolean> {
   for (const status of ['running', 'pending'] as const) {
     if ((await queue.list({ status, limit: 1 })).length > 0) return true;
   }

@@ -9,6 +9,7 @@ import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
+import type { Controller } from '#kube/controller.ts';
 import { createEventRecorder } from '#kube/events.ts';
 import type { IndexFunctions } from '#kube/indexes.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
@@ -34,6 +35,8 @@ export interface ManagerOptions {
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
   /** Agents reconciled at the same time. Default 8. */
   readonly concurrency?: number;
+  /** Gives the start up, which waits for as long as the API does not answer. */
+  readonly signal?: AbortSignal;
   /** Informers that a driver reads too; the manager starts and stops them. Default: ones of its own. */
   readonly informers?: SharedInformers;
   readonly clock: Clock;
@@ -60,7 +63,7 @@ export interface Manager {
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Starts every controller over one set of informers. Resolves when all caches have synced. */
+/** Starts every controller over one set of informers. Resolves when all caches have synced; rejects by the signal. */
 export async function startManager(options: ManagerOptions): Promise<Manager> {
   await awaitMasterKey(options.client, options.homeNamespace, options);
   const inform = informerFactory(options);
@@ -85,19 +88,33 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     if (type === 'deleted' && isHome && object.metadata.name === masterSecretName)
       void replaceMasterKey(options);
   });
-  await Promise.all(controllers.map((controller) => controller.start()));
-  await removeOrphans(options.drivers, agents.cache, options.log);
-  return {
-    async stop(stopOptions) {
-      unsubscribe();
-      await Promise.all(controllers.map((controller) => controller.stop(stopOptions)));
-      await events.stop();
-      await Promise.all(
-        [agents, routes, tasks, secrets, configMaps, leases].map((informer) => informer.stop()),
-      );
-      await Promise.all(options.drivers.map((driver) => driver.close()));
-    },
+  const informers = [agents, routes, tasks, secrets, configMaps, leases];
+  const stop: Manager['stop'] = async (stopOptions) => {
+    unsubscribe();
+    await Promise.all(controllers.map((controller) => controller.stop(stopOptions)));
+    await events.stop();
+    await Promise.all(informers.map((informer) => informer.stop()));
+    await Promise.all(options.drivers.map((driver) => driver.close()));
   };
+  await startAll(controllers, stop, options.signal);
+  await removeOrphans(options.drivers, agents.cache, options.log);
+  return { stop };
+}
+
+async function startAll(
+  controllers: readonly Controller[],
+  stop: Manager['stop'],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  const abort = () => aborted.resolve();
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted) abort();
+  await Promise.race([Promise.all(controllers.map((controller) => controller.start())), aborted.promise]);
+  signal?.removeEventListener('abort', abort);
+  if (!signal?.aborted) return;
+  await stop({ graceMs: 0 });
+  throw signal.reason;
 }
 
 /** Without a master key nothing starts and nothing is called; a deleted one is replaced, and every agent restarts. */

@@ -14,7 +14,17 @@ const retry = { initial: 100, max: 2_000 };
 export async function awaitMasterKey(
   client: Pick<Client, 'find' | 'create'>,
   namespace: string,
-  { clock, random, log }: { clock: Clock; random: Random; log: Log },
+  {
+    clock,
+    random,
+    log,
+    signal,
+  }: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly log: Log;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<void> {
   for (let failures = 1; ; failures += 1) {
     try {
@@ -23,7 +33,7 @@ export async function awaitMasterKey(
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       if (failures === 1) log.info('waiting for the API', { error });
-      await clock.sleep(backoffDelay(retry, failures));
+      await clock.sleep(backoffDelay(retry, failures), signal);
     }
   }
 }

@@ -23,7 +23,7 @@ export interface Driver {
    * that starts ended instances again by itself (a kubelet) is told by `start: false` to give that up: what runs
    * well goes on, what is between two starts stays ended.
    */
-  ensure(workload: Workload, options: { readonly start: boolean }): Promise<Observed>;
+  ensure(workload: Workload, options: EnsureOptions): Promise<Observed>;
   /**
    * Ends and forgets the workload: no process, mount, socket or folder stays but what `retain` keeps.
    * `done` is false while something is still ending; ask again after `watch` reported it.
@@ -37,6 +37,15 @@ export interface Driver {
   logs(id: WorkloadId, options: LogOptions): AsyncIterable<string>;
   /** Lets go of what this process holds. Workloads keep running. */
   close(): Promise<void>;
+}
+
+export interface EnsureOptions {
+  readonly start: boolean;
+  /**
+   * uids of instances that are `outdated`, otherwise as wanted, and may be replaced now as if their spec had changed.
+   * Default: none.
+   */
+  readonly upgrade?: readonly string[];
 }
 
 export type Availability =

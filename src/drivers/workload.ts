@@ -109,6 +109,8 @@ export interface ObservedInstance {
   readonly startedAt: number;
   /** Whether it takes calls, when the substrate itself knows (a pod's readiness); else its agent-server's report tells. */
   readonly ready?: boolean;
+  /** Its agent-server is older than the one that the driver gives to new instances. Only drivers that can replace it tell. */
+  readonly outdated?: boolean;
   /** How often it was started again in place (a pod's containers), and how the last of these runs ended. */
   readonly restarts?: number;
   readonly lastExit?: Exit;

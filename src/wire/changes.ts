@@ -22,6 +22,8 @@ export type AgentServerChange =
       readonly toolCount: number;
       readonly toolsDigest: string;
       readonly lists: { readonly tools: string; readonly resources: string; readonly prompts: string };
+      /** Nobody has used it for a while. One that does not say is in use. */
+      readonly idle: boolean;
     }
   | { readonly type: 'ping' };
 
@@ -130,6 +132,7 @@ function readState(value: Record<string, unknown>): AgentServerChange {
     message: text(value['message']),
     toolCount: typeof value['toolCount'] === 'number' ? value['toolCount'] : 0,
     toolsDigest: text(value['toolsDigest']),
+    idle: value['idle'] === true,
     lists: {
       tools: text(lists['tools']),
       resources: text(lists['resources']),

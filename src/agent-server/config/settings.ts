@@ -48,6 +48,8 @@ export const defaultSettings = {
   drainDelayMs: 0,
   /** Milliseconds that calls and queued tasks may run after that. */
   drainMs: 5000,
+  /** Milliseconds without any use after which the agent-server says that it is idle and may be replaced by a newer one. */
+  idleAfterMs: 300_000,
 } as const;
 
 export type Settings = { readonly [Name in keyof typeof defaultSettings]: number };

@@ -185,6 +185,7 @@ test('the command line says what is wrong with it', () => {
     listen: { type: 'fd', fd: 6 },
     instance: undefined,
     withoutTokens: false,
+    inImage: false,
   });
   assert.deepEqual(parseArguments(['exec', '--config-fd', '5', '--', 'npm', '--listen']), {
     mode: 'exec',
@@ -200,6 +201,7 @@ test('the command line says what is wrong with it', () => {
     listen: { type: 'tcp', host: '::', port: 80 },
     instance: 'uid-1',
     withoutTokens: false,
+    inImage: false,
   });
   assert.throws(() => parseArguments([]), /--config-fd or --config-file/);
   assert.throws(() => parseArguments(['--config-fd', 'x']), /number of an open file descriptor/);

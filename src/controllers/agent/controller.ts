@@ -26,6 +26,7 @@ import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
 import { unsupportedFields } from './unsupported.ts';
+import { createUpgrades } from './upgrades.ts';
 
 const dependencyIndex = 'dependsOn';
 const secretIndex = 'secret';
@@ -92,6 +93,7 @@ export function createAgentController(options: AgentControllerOptions): Controll
     reports,
     host: options.host,
     events: options.events,
+    upgrades: createUpgrades(),
     observe: agents.observe,
     gather: createGather(options, (uid) => reports.get(uid)),
   });

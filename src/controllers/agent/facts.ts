@@ -66,4 +66,6 @@ export interface AgentReport {
   readonly toolCount: number;
   /** Over its lists of tools, resources and prompts: routers keep theirs until it changes. */
   readonly toolsDigest: string;
+  /** Nobody has used the instance for a while: a newer agent-server may take its place. */
+  readonly idle: boolean;
 }

@@ -9,6 +9,7 @@ import type { AgentFacts, AgentReport } from './facts.ts';
 import { type AgentReconcilerOptions, createAgentReconciler } from './reconcile.ts';
 import type { ReportTarget } from './reports.ts';
 import { makeAgent, makeFacts, makeInstance, makeObserved, makeReport, noon } from './testing.ts';
+import { createUpgrades } from './upgrades.ts';
 
 /** One Agent in an API that counts writes, one driver that answers what the test says, one clock that stands. */
 function createStage(initial: Agent) {
@@ -16,7 +17,7 @@ function createStage(initial: Agent) {
     agent: initial as Agent | undefined,
     writes: [] as string[],
     events: [] as string[],
-    ensured: [] as { workload: Workload; start: boolean }[],
+    ensured: [] as { workload: Workload; start: boolean; upgrade?: readonly string[] | undefined }[],
     removed: [] as { retain: boolean }[],
     followed: [] as ReportTarget[],
     report: undefined as AgentReport | undefined,
@@ -39,8 +40,8 @@ function createStage(initial: Agent) {
   const driver: Driver = {
     name: 'bwrap',
     available: async () => ({ ok: true, detail: '' }),
-    async ensure(workload, { start }) {
-      stage.ensured.push({ workload, start });
+    async ensure(workload, { start, upgrade }) {
+      stage.ensured.push({ workload, start, upgrade });
       return stage.answer(workload);
     },
     async remove(_id, { retain }) {
@@ -79,6 +80,7 @@ function createStage(initial: Agent) {
       close: () => undefined,
     },
     host: { codeRoot: '/ws' },
+    upgrades: createUpgrades(1),
     events: { event: (_about, type, reason) => stage.events.push(`${type} ${reason}`) },
     observe: replace,
     gather: async (agent, memory) =>
@@ -377,4 +379,21 @@ test('a controller that lacks rights in the namespace says which', async () => {
   await stage.reconcile();
   const ready = stage.agent?.status?.conditions?.find(({ type }) => type === 'Ready');
   assert.deepEqual([ready?.reason, ready?.message], ['Forbidden', 'kubectl create rolebinding …']);
+});
+
+test('an outdated agent-server is replaced when nobody uses it, one instance at a time', async () => {
+  const stage = createStage(makeAgent({ runtime: { replicas: 2 } }));
+  stage.facts = onCluster;
+  const instances = [
+    pod({ outdated: true }),
+    pod({ uid: 'p2', address: '10.0.0.2:7000', ready: true, outdated: true }),
+  ];
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances, current: 2 });
+  stage.report = makeReport({ instance: 'p2' });
+  await stage.reconcile();
+  await stage.reconcile();
+  assert.equal(stage.ensured.at(-1)?.upgrade, undefined, 'it is in use');
+  stage.report = makeReport({ instance: 'p2', idle: true });
+  await stage.reconcile();
+  assert.deepEqual(stage.ensured.at(-1)?.upgrade, ['p2']);
 });

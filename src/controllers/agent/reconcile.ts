@@ -12,18 +12,11 @@ import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
 import { noticesOf } from './events.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
-import {
-  adoptEnds,
-  type Ends,
-  forSpec,
-  historyFromStatus,
-  keepInstances,
-  type RunHistory,
-  recordEnds,
-  recordReady,
-} from './history.ts';
+import { historyFromStatus, type RunHistory, recordReady } from './history.ts';
+import { learnEnds } from './learn.ts';
 import type { AgentReports } from './reports.ts';
 import { statusOf } from './status.ts';
+import { idleOutdated, outdatedInstances, type Upgrades } from './upgrades.ts';
 
 const fieldManager = 'ploinky-agent-controller';
 
@@ -34,6 +27,7 @@ export interface AgentReconcilerOptions {
   readonly reports: AgentReports;
   readonly host: HostSettings;
   readonly events: Pick<EventRecorder, 'event'>;
+  readonly upgrades: Upgrades;
   /** Told what each write answered, so that the next reconcile does not read an older state. */
   readonly observe: (agent: Agent) => void;
   /** Gathers all facts that come from caches; reads, writes nothing. */
@@ -74,6 +68,7 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
     forget(id) {
       memories.delete(id.uid);
       options.reports.forget(id.uid);
+      options.upgrades.release(id.uid);
       return removeEverywhere(
         options.drivers.filter(({ endsWithAgent }) => endsWithAgent !== true),
         id,
@@ -100,17 +95,21 @@ function recall(memories: Map<string, Memory>, agent: Agent): Memory {
 /** decide → desired → driver → status. Nothing is written when nothing changed. */
 async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory: Memory): Promise<Result> {
   const verdict = decide(facts);
-  const { observed, wanted } = await act(options, facts, verdict, memory);
+  const { observed, wanted, waits } = await act(options, facts, verdict, memory);
   const moved = observed?.phase !== memory.observed?.phase;
   memory.observed = observed;
   const reports = options.reports.get(facts.agent.metadata.uid ?? '');
-  const turned = learn(memory, facts, observed, wanted);
+  const { failures } = memory.history;
+  memory.history = learnEnds(memory.history, facts, observed, wanted);
+  // The decision has to be made again on the new history.
+  const turned = memory.history.failures !== failures;
   const now = { ...facts, history: memory.history, observed, reports };
   const status = statusOf(now, verdict, observed);
   memory.history = recordReady(memory.history, readyInstances(status), facts.now);
   if (turned) return again(0);
   await writeStatus(options, facts.agent, status);
   if (moved && verdict.action !== 'run') return again(0);
+  if (waits === true) return again(upgradeWaitMs);
   return verdict.wait === undefined ? settled : again(verdict.wait);
 }
 
@@ -134,15 +133,48 @@ async function act(
     memory.driver = driver.name;
   }
   const workload = desired(facts, options.host);
-  const observed = await driver.ensure(workload, { start: verdict.action === 'run' });
+  const start = verdict.action === 'run';
+  const { upgrade, waits } = start ? chooseUpgrade(options, facts, memory.observed) : noUpgrade;
+  const observed = await driver.ensure(workload, {
+    start,
+    ...(upgrade === undefined ? {} : { upgrade: [upgrade] }),
+  });
   follow(options.reports, facts, observed);
-  return { observed, wanted: workload.specHash };
+  return { observed, wanted: workload.specHash, waits };
+}
+
+interface UpgradeChoice {
+  /** Instance to replace now. */
+  readonly upgrade?: string | undefined;
+  /** One could be replaced and is not, because others are being. */
+  readonly waits: boolean;
+}
+
+const noUpgrade: UpgradeChoice = { waits: false };
+/** Milliseconds until an Agent that waits for its turn to change to a newer agent-server looks again. */
+const upgradeWaitMs = 10_000;
+
+function chooseUpgrade(
+  { upgrades }: AgentReconcilerOptions,
+  { agent, reports }: AgentFacts,
+  observed: Observed | undefined,
+): UpgradeChoice {
+  const { uid = '' } = agent.metadata;
+  const outdated = outdatedInstances(observed);
+  if (outdated.length === 0) {
+    if (isTrue(agent.status?.conditions, 'Ready')) upgrades.release(uid);
+    return noUpgrade;
+  }
+  const upgrade = idleOutdated(outdated, reports);
+  if (upgrade === undefined) return noUpgrade;
+  return upgrades.admit(uid) ? { upgrade, waits: false } : { waits: true };
 }
 
 interface Acted {
   readonly observed: Observed | undefined;
   /** Spec hash that was asked for; undefined when the workload was to end. */
   readonly wanted?: string;
+  readonly waits?: boolean;
 }
 
 const stopping: Observed = { phase: 'Stopping', message: 'Ending.', instances: [], limitsEnforced: true };
@@ -191,55 +223,7 @@ function reportBefore(status: AgentStatus | undefined, instance: string): AgentR
   const { toolCount = 0, toolsDigest = '', agentServerVersion: version } = status ?? {};
   if (!ready || version === undefined) return undefined;
   const { reason = 'Ready', message = '' } = findCondition(status?.conditions, 'Ready') ?? {};
-  return { instance, version, ready, reason, message, toolCount, toolsDigest };
-}
-
-/**
- * Folds what was seen into the history. An end counts only against the spec that is wanted: an instance that ends
- * because another replaces it, or because it is to stop, has not failed. True when the decision has to be made
- * again on the new history.
- */
-function learn(
-  memory: Memory,
-  facts: AgentFacts,
-  observed: Observed | undefined,
-  wanted: string | undefined,
-): boolean {
-  const before = memory.history;
-  if (observed === undefined || wanted === undefined) return false;
-  const seen = observed.specHash ?? wanted;
-  const isFirst = before.specHash === undefined;
-  let history = forSpec(isFirst ? forSpec(before, seen) : before, wanted);
-  for (const instance of seen === wanted ? observed.instances : []) {
-    const ends = endsOf(instance, facts.now);
-    if (ends.count === 0) continue;
-    const inARow = isFirst ? countedBefore(instance, facts.agent.status) : undefined;
-    history = inARow === undefined ? recordEnds(history, ends) : adoptEnds(history, ends, inARow);
-  }
-  memory.history = keepInstances(
-    history,
-    observed.instances.map(({ uid }) => uid),
-  );
-  return memory.history.failures !== before.failures;
-}
-
-function endsOf({ uid, restarts = 0, lastExit, exit }: ObservedInstance, now: number): Ends {
-  return {
-    instance: uid,
-    count: restarts + (exit === undefined ? 0 : 1),
-    at: (exit ?? lastExit)?.at || now,
-  };
-}
-
-/**
- * For the first look of a controller: of the ends of an instance that an earlier controller has counted, how many
- * are still held against it; undefined when none was counted. A sandbox's end is counted when the last status
- * knows nothing of it any more; a pod tells itself how often it ended, and is held to it while it is not Ready.
- */
-function countedBefore(instance: ObservedInstance, status: AgentStatus | undefined): number | undefined {
-  if (instance.restarts !== undefined) return instance.ready === true ? 0 : instance.restarts;
-  const told = status?.endpoints;
-  return told === undefined || told.some(({ uid }) => uid === instance.uid) ? undefined : 0;
+  return { instance, version, ready, reason, message, toolCount, toolsDigest, idle: false };
 }
 
 function readyInstances(status: AgentStatus): string[] {

@@ -17,6 +17,7 @@ const state = (ready: boolean): AgentServerChange => ({
   toolCount: 1,
   toolsDigest: 'd',
   lists: { tools: '', resources: '', prompts: '' },
+  idle: false,
 });
 
 /** Streams that the test feeds by hand; `refuse` makes the next opens fail. */
@@ -138,6 +139,7 @@ test('what was known before holds until the instance cannot be reached', async (
     message: '',
     toolCount: 2,
     toolsDigest: 'd',
+    idle: false,
   };
   streams.refuse = true;
   reports.follow('u1', [target], () => last);

@@ -137,9 +137,9 @@ async function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => v
     onAnswer();
     if (change.type === 'hello') version = change.version;
     if (change.type !== 'state') continue;
-    const { ready, reason, message, toolCount, lists } = change;
+    const { ready, reason, message, toolCount, lists, idle } = change;
     const toolsDigest = digestOf(lists);
-    feed.report = { instance, version, ready, reason, message, toolCount, toolsDigest };
+    feed.report = { instance, version, ready, reason, message, toolCount, toolsDigest, idle };
     options.onChange(agent);
   }
 }

@@ -71,6 +71,7 @@ export function makeReport(report: Partial<AgentReport> = {}): AgentReport {
     message: '',
     toolCount: 2,
     toolsDigest: 'd1',
+    idle: false,
     ...report,
   };
 }

@@ -29,6 +29,7 @@ const state = {
   toolCount: 0,
   toolsDigest: digest,
   lists: { tools: digest, resources: digest, prompts: digest },
+  idle: false,
 } as const;
 
 function serve(
