@@ -2,7 +2,7 @@ import { type Agent, type AgentStatus, agentResource } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
 import type { Driver } from '#drivers/driver.ts';
-import type { Observed, ObservedInstance, WorkloadId } from '#drivers/workload.ts';
+import type { Observed, WorkloadId } from '#drivers/workload.ts';
 import type { Client } from '#kube/client.ts';
 import type { EventRecorder } from '#kube/events.ts';
 import { again, type Result, settled } from '#kube/result.ts';
