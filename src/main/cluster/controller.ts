@@ -32,21 +32,19 @@ async function start(): Promise<Running> {
   const stopGraceMs = parseWhole('stop-seconds', flags['stop-seconds'], 0, 3_600) * 1000;
   const pods = await readPodFlags(flags);
   const program = await openProgram('controller', flags, log);
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const leading = startLeading({
     ...program,
     namespace: program.homeNamespace,
     identity: `${program.podName}_${program.random.uuid()}`,
     leaseSeconds: elects ? leaseSeconds : undefined,
-    async work(client) {
+    async work(client, signal) {
       const settings = await settlePods(pods, program, {
         client,
         signal,
         resolve: resolveByMachine,
         onMoved: startAnew,
       });
-      return manageCluster({ program, client, settings, hostClaims, concurrency, stopGraceMs });
+      return manageCluster({ program, client, settings, hostClaims, concurrency, stopGraceMs, signal });
     },
     onFailed(message, error) {
       log.error(message, { error });
@@ -58,7 +56,6 @@ async function start(): Promise<Running> {
   );
   return {
     async close() {
-      stopping.abort(new Error('the controller ends'));
       await leading.stop();
       status.close();
       await program.client.close();

@@ -61,12 +61,13 @@ async function onStage(t: TestContext) {
         namespace: 'default',
         identity,
         leaseSeconds,
-        work(client) {
+        work(client, signal) {
           replica.client = client;
           const drivers = [new MemoryDriver(machine)];
           return startManager({
             ...common,
             client,
+            signal,
             drivers,
             host: { codeRoot: '/' },
             homeNamespace: 'default',

@@ -18,8 +18,8 @@ export interface LeadingOptions<Work extends LeaderWork> {
   readonly identity: string;
   /** How long others leave an unchanged Lease alone; undefined: there is only this process, which leads at once. */
   readonly leaseSeconds: number | undefined;
-  /** Begins the leader's work, with a client whose writes end with the leadership. */
-  readonly work: (client: Client) => Promise<Work>;
+  /** Begins the leader's work, with a client whose writes end with the leadership; the signal gives the beginning up. */
+  readonly work: (client: Client, signal: AbortSignal) => Promise<Work>;
   /** The work could not begin, or the Lease went to another: end the process, there is no way back. */
   readonly onFailed: (message: string, error: unknown) => void;
 }
@@ -43,15 +43,16 @@ export function startLeading<Work extends LeaderWork>(options: LeadingOptions<Wo
   const { client, leaseSeconds } = options;
   let begun: Promise<void> | undefined;
   let work: Work | undefined;
-  let stopping = false;
+  const stopping = new AbortController();
   let stopped = false;
   const begin = () => {
-    begun = options.work(fenceWrites(client, () => !stopped && elector.isLeader())).then(
+    const fenced = fenceWrites(client, () => !stopped && elector.isLeader());
+    begun = options.work(fenced, stopping.signal).then(
       (running) => {
         work = running;
       },
       (error: unknown) => {
-        if (!stopping) options.onFailed('cannot begin to lead', error);
+        if (!stopping.signal.aborted) options.onFailed('cannot begin to lead', error);
       },
     );
   };
@@ -65,12 +66,23 @@ export function startLeading<Work extends LeaderWork>(options: LeadingOptions<Wo
       return elector.isLeader();
     },
     async stop() {
-      stopping = true;
+      stopping.abort(new Error('this process ends'));
+      await settled(begun, options.clock);
       await work?.stop();
       stopped = true;
       await elector.stop();
     },
   };
+}
+
+/** Work that was given up ends soon; what it still waits for then can write nothing any more. */
+const giveUpMs = 2_000;
+
+async function settled(begun: Promise<void> | undefined, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = clock.after(giveUpMs, late.resolve);
+  await Promise.race([begun, late.promise]);
+  cancel();
 }
 
 const sole = { isLeader: () => true, stop: async () => undefined };

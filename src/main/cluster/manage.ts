@@ -28,6 +28,8 @@ export interface ManageOptions {
   readonly concurrency: number;
   /** After a request to stop, a reconcile that still runs is told to give up after this long. */
   readonly stopGraceMs: number;
+  /** Gives the start up. */
+  readonly signal: AbortSignal;
 }
 
 /** The leader's work: every controller, over pods of the cluster. */
@@ -38,6 +40,7 @@ export async function manageCluster({
   hostClaims,
   concurrency,
   stopGraceMs,
+  signal,
 }: ManageOptions): Promise<LeaderWork> {
   const { namespace, podName, ...common } = program;
   const scope = namespace === undefined ? {} : { namespace };
@@ -59,6 +62,7 @@ export async function manageCluster({
     identity: podName,
     hostClaims,
     concurrency,
+    signal,
     informers: { ...informers, secretAccess: informers.secrets },
   });
   return {
