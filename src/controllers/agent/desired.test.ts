@@ -58,6 +58,14 @@ test('agents share an install only when command and code are the same', () => {
   );
 });
 
+test('code from git is fetched with the credential of the install step, also without one', () => {
+  const code = { git: { url: 'https://git.example.org/a.git' } };
+  const { fetchToken, install } = of({ code });
+  assert.equal(install, undefined);
+  assert.equal(fetchToken, of({ lifecycle: { install: ['true'] } }).install?.egressToken);
+  assert.equal(of({ code: { inline: { a: 'b' } } }).fetchToken, undefined);
+});
+
 test('the install step has a credential of its own', () => {
   const workload = of({ lifecycle: { install: ['true'] } });
   assert.notEqual(workload.install?.egressToken, workload.egressToken);

@@ -45,6 +45,7 @@ export function desired(facts: AgentFacts, host: HostSettings): Workload {
     ...(spec.podTemplate === undefined ? {} : { podTemplate: spec.podTemplate }),
     egress: runEgress(spec),
     egressToken: egressToken(current, id, 'run'),
+    ...(code?.type === 'git' ? { fetchToken: egressToken(current, id, 'install') } : {}),
   };
 }
 
