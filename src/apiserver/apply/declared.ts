@@ -34,7 +34,7 @@ export function isTyped(kind: Kind, member: string, object: Record<string, unkno
 
 function visit(schema: Schema, value: unknown, at: string, problems: string[]): void {
   if (value === null || schema['x-kubernetes-int-or-string'] === true) return;
-  const expected = mismatch(schema.type, value);
+  const expected = mismatch(schema, value);
   if (expected !== undefined) problems.push(`${at}: expected ${expected}, got ${nameOf(value)}`);
   else if (Array.isArray(value)) {
     const { items } = schema;
@@ -77,7 +77,10 @@ function visitMembers(schema: Schema, value: Record<string, unknown>, at: string
   }
 }
 
-function mismatch(type: string | undefined, value: unknown): string | undefined {
+function mismatch({ type, format = '' }: Schema, value: unknown): string | undefined {
+  // A text with a format may be any scalar here: only validation knows what fits the format.
+  if (type === 'string' && format !== '' && format !== 'byte')
+    return typeof value === 'object' ? 'any scalar' : undefined;
   if (type === 'integer' || type === 'number')
     return typeof value === 'number' ? undefined : 'numeric (int or float)';
   if (type === 'string') return typeof value === 'string' ? undefined : 'string';

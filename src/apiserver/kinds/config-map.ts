@@ -41,7 +41,7 @@ export const configMapKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
-    decode: (object) => omitEmpty(object, ['data', 'binaryData']),
+    normalize: (object) => omitEmpty(object, ['data', 'binaryData']),
     validate: validateConfigMap,
     table: {
       columns: [
@@ -58,7 +58,7 @@ export const configMapKind: Kind = {
   },
 };
 
-function validateConfigMap(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+function validateConfigMap(object: ApiObject, old: ApiObject | undefined, sent: ApiObject): FieldError[] {
   const data = isObject(object['data']) ? object['data'] : {};
   const binary = isObject(object['binaryData']) ? object['binaryData'] : {};
   const errors = [...validateDataKeys('data', data), ...validateDataKeys('binaryData', binary)];
@@ -71,5 +71,7 @@ function validateConfigMap(object: ApiObject, old: ApiObject | undefined): Field
     0,
   );
   if (texts + bytes > maxBytes) errors.push(tooLong('', maxBytes));
-  return old === undefined ? errors : [...errors, ...validateImmutable(object, old, ['data', 'binaryData'])];
+  return old === undefined
+    ? errors
+    : [...errors, ...validateImmutable(object, old, sent, ['data', 'binaryData'])];
 }

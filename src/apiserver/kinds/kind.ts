@@ -54,8 +54,8 @@ export interface Strategy {
   readonly blank?: Readonly<Record<string, unknown>>;
   /** What the server itself writes, in place, after owners are noted. */
   readonly prepare?: (object: ApiObject, old: ApiObject | undefined) => void;
-  /** Rules beyond the schema. */
-  readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
+  /** Rules beyond the schema; `sent` is the object before it was normalized. */
+  readonly validate?: (object: ApiObject, old: ApiObject | undefined, sent: ApiObject) => FieldError[];
   /** The whole table of `kubectl get`, Name and Age too, where JSON paths cannot say it. */
   readonly table?: TableStrategy;
   /** Field selectors beyond metadata.name and metadata.namespace: dotted path → the object's value. */

@@ -47,7 +47,6 @@ export const secretKind: Kind = {
     generation: false,
     strategicMerge: true,
     validateName: subdomainProblems,
-    decode: (object) => omitEmpty(object, ['data', 'stringData', 'type']),
     normalize: prepareSecret,
     validate: validateSecret,
     table: {
@@ -85,16 +84,16 @@ function prepareSecret(object: ApiObject): void {
     object['data'] = data;
   }
   delete object['stringData'];
-  if (object['data'] === null) delete object['data'];
+  omitEmpty(object, ['data', 'type']);
   object['type'] ??= 'Opaque';
 }
 
-function validateSecret(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+function validateSecret(object: ApiObject, old: ApiObject | undefined, sent: ApiObject): FieldError[] {
   const errors = validateDataKeys('data', object['data']);
   if (totalSize(object['data']) > maxBytes) errors.push(tooLong('data', maxBytes));
   if (old === undefined) return errors;
   if (object['type'] !== old['type']) errors.push(invalidValue('type', object['type'], 'field is immutable'));
-  return [...errors, ...validateImmutable(object, old, ['data'])];
+  return [...errors, ...validateImmutable(object, old, sent, ['data'])];
 }
 
 /** Keys of a Secret's or ConfigMap's data must be usable as file names. */
@@ -118,14 +117,20 @@ export function validateDataKeys(field: string, data: unknown): FieldError[] {
 export function validateImmutable(
   object: ApiObject,
   old: ApiObject,
+  sent: ApiObject,
   fields: readonly string[],
 ): FieldError[] {
   if (old['immutable'] !== true) return [];
   const errors: FieldError[] = [];
   const message = 'field is immutable when `immutable` is set';
   if (object['immutable'] !== true) errors.push(forbiddenField('immutable', message));
-  for (const field of fields)
-    if (!equalJson(object[field] ?? {}, old[field] ?? {})) errors.push(forbiddenField(field, message));
+  for (const field of fields) {
+    // The API server tells an empty map of bytes from none here, and nowhere else.
+    const bytes = field === 'binaryData' || object.kind === 'Secret';
+    const emptied = bytes && old[field] === undefined && isObject(sent[field]);
+    if (emptied || !equalJson(object[field] ?? {}, old[field] ?? {}))
+      errors.push(forbiddenField(field, message));
+  }
   return errors;
 }
 

@@ -47,8 +47,8 @@ function mergeMember(schema: Schema | undefined, target: unknown, patch: unknown
 }
 
 function mergeSet(target: readonly unknown[], patch: readonly unknown[]): unknown[] {
-  const added = patch.filter((item) => !target.some((one) => equalJson(one, item)));
-  return [...target, ...added];
+  const both = [...target, ...patch];
+  return both.filter((item, index) => both.findIndex((one) => equalJson(one, item)) === index);
 }
 
 function mergeByKey(

@@ -84,6 +84,15 @@ function prepareMetadata(engine: Engine, target: Target, object: ApiObject): voi
   if (target.kind.strategy.generation) meta.generation = 1;
 }
 
+/** An object that takes the place of another must say its name. */
+export function checkNamed(target: Target, object: ApiObject): void {
+  checkPlace(target, object);
+  if (target.name !== undefined && !object.metadata.name)
+    throw badRequest(
+      `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+    );
+}
+
 /** The body must not name another place than the URL does. */
 export function checkPlace(target: Target, object: ApiObject): void {
   const { namespace, name } = object.metadata;

@@ -44,6 +44,9 @@ export function decodeObject(
 
 function checkType(kind: Kind, body: Record<string, unknown>): void {
   const expected = apiVersionOf(kind);
+  // Of a built-in type the URL tells what is meant.
+  if (!kind.custom && !body['kind'] && (!body['apiVersion'] || body['apiVersion'] === expected)) return;
+  if (!kind.custom && body['kind'] === kind.kind && !body['apiVersion']) return;
   if (typeof body['kind'] !== 'string' || body['kind'] === '')
     throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(body).slice(0, 200)}'`);
   if (body['kind'] !== kind.kind && kind.custom) throw wrongKind(kind, body, String(body['kind']));
@@ -91,11 +94,25 @@ function metadataFirst(paths: readonly string[]): string[] {
 }
 
 function checkMetadataTypes(kind: Kind, object: ApiObject): void {
+  refuseMisplacedList(kind, objectMetaSchema, object.metadata, 'metadata');
   const [first] = validateValue(objectMetaSchema, withoutNulls(object.metadata), 'metadata').filter(isOfType);
   if (first !== undefined)
     throw badRequest(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${first.field}: ${first.message}`,
     );
+}
+
+/** A list where a text belongs: the schema's validation lets it pass where the text has a format, no struct does. */
+function refuseMisplacedList(kind: Kind, schema: Schema, value: unknown, at: string): void {
+  if (Array.isArray(value) && schema.type === 'string')
+    throw badRequest(
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${at} must be of type string`,
+    );
+  if (!isObject(value)) return;
+  for (const key of Object.keys(value)) {
+    const member = memberSchema(schema, key);
+    if (member !== undefined) refuseMisplacedList(kind, member, value[key], `${at}.${key}`);
+  }
 }
 
 /** What decoding into a struct refuses; the rest is for validation. */
@@ -131,6 +148,7 @@ function removeEmpty(target: Record<string, unknown>): void {
 /** A typed kind of the real server does not decode when a member has the wrong type: 400, not 422. */
 function checkCoreTypes(kind: Kind, object: ApiObject): void {
   zeroNulls(kind.schema, object);
+  refuseMisplacedList(kind, kind.schema, object, '');
   const [first] = validateValue({ ...kind.schema, required: [] }, object, '').filter((error) =>
     /must be of type/.test(error.message),
   );
@@ -158,12 +176,13 @@ export function validateObject(
   old: ApiObject | undefined,
   more: FieldError[] = [],
   subresource?: Target['subresource'],
+  sent: ApiObject = object,
 ): void {
   const errors = [...more, ...validateMetadata(kind, object)];
   if (kind.custom) errors.push(...validateShape(kind, object, old, subresource));
   errors.push(...validateScale(kind, object, subresource === 'status'));
   if (kind.rules !== undefined) errors.push(...kind.rules.check(object, old, errors));
-  errors.push(...(kind.strategy.validate?.(object, old) ?? []));
+  errors.push(...(kind.strategy.validate?.(object, old, sent) ?? []));
   if (errors.length > 0) throw invalid(kind, object.metadata.name ?? '', errors);
 }
 

@@ -10,7 +10,7 @@ import { jsonPatch } from '../patch/json-patch.ts';
 import { mergePatch } from '../patch/merge-patch.ts';
 import { strategicMerge } from '../patch/strategic-merge.ts';
 import type { Transaction } from '../store/store.ts';
-import { checkPlace, insert, writerOf } from './create.ts';
+import { checkNamed, checkPlace, insert, writerOf } from './create.ts';
 import { decodeObject } from './decode.ts';
 import { patchTypes } from './patch-types.ts';
 import { keyOf, type NamedTarget, type WriteOptions } from './target.ts';
@@ -32,7 +32,7 @@ export function patchObject(
     if (current === undefined) throw notFound(kind, target.name);
     const patched = patchedCopy(kind, type, viewOut(kind, current.object), patch);
     const object = decodePatched(kind, patched, options);
-    checkPlace(target, object);
+    checkNamed(target, object);
     const next = viewIn(kind, object);
     next.metadata.resourceVersion ??= String(current.version);
     checkVersion(kind, next, current, false);
@@ -99,7 +99,6 @@ function decodeConfiguration(target: NamedTarget, configuration: unknown, option
   const config = decodeObject(target.kind, configuration, options, { defaults: false });
   if ((config.metadata.managedFields ?? []).length > 0)
     throw badRequest('metadata.managedFields must be nil');
-  checkPlace(target, config);
   config.metadata.name ??= target.name;
   if (target.kind.namespaced) config.metadata.namespace ??= target.namespace ?? '';
   return config;
@@ -135,6 +134,7 @@ function applyInside(
         `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
       );
     const merged = applyConfiguration(kind, undefined, viewIn(kind, config), writer, options.force);
+    checkPlace(target, merged);
     const fields = merged.metadata.managedFields ?? [];
     const decoded = decodeMerged(kind, viewOut(kind, merged), options);
     if (!options.dryRun) delete decoded.metadata.resourceVersion;
@@ -143,6 +143,7 @@ function applyInside(
   const stored = viewIn(kind, config);
   const merged = applyConfiguration(kind, current.object, stored, writer, options.force);
   const fields = merged.metadata.managedFields ?? [];
+  checkPlace(target, merged);
   checkVersion(kind, merged, current, false);
   const next = viewIn(kind, decodeMerged(kind, viewOut(kind, cloneJson(merged)), options));
   next.metadata.managedFields = fields;

@@ -7,7 +7,7 @@ import { scaleKind } from '../kinds/scale.ts';
 import { type ApiObject, cloneJson, type Metadata } from '../object.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import { readPath } from '../table/json-path.ts';
-import { checkPlace, writerOf } from './create.ts';
+import { checkNamed, writerOf } from './create.ts';
 import { decodeObject } from './decode.ts';
 import { decodePatched, patchedCopy } from './patch.ts';
 import { keyOf, type NamedTarget, type WriteOptions } from './target.ts';
@@ -57,7 +57,7 @@ export function writeScale(
     if (current === undefined) throw notFound(kind, target.name);
     const before = replicasIn(kind, current.object);
     const scale = sent ?? patched(viewOf(kind, current.object, before ?? unset), type ?? '', body, options);
-    checkPlace(target, scale);
+    checkNamed(target, scale);
     const wanted = isObject(scale['spec']) ? scale['spec']['replicas'] : undefined;
     if (wanted === unset)
       throw badRequest(

@@ -1,5 +1,6 @@
 import { isObject } from '#kit/json.ts';
 import { type ApiError, conflict, notFound, staleVersion } from '../api-error.ts';
+import { isTyped } from '../apply/declared.ts';
 import { trackUpdate } from '../apply/field-manager.ts';
 import type { Engine } from '../engine.ts';
 import { invalid, invalidValue } from '../field-error.ts';
@@ -8,7 +9,7 @@ import { type ApiObject, cloneJson, equalJson, type ManagedFieldsEntry } from '.
 import { finalizerWarnings, validateMetadataUpdate } from '../schema/metadata.ts';
 import type { Entry } from '../store/history.ts';
 import type { Transaction } from '../store/store.ts';
-import { checkPlace, insert, writerOf } from './create.ts';
+import { checkNamed, insert, writerOf } from './create.ts';
 import { decodeObject, validateObject } from './decode.ts';
 import { keyOf, type NamedTarget, type WriteOptions } from './target.ts';
 import { viewIn, viewOut } from './view.ts';
@@ -29,7 +30,7 @@ export function updateObject(
   const object = decodeObject(target.kind, body, options);
   return engine.store.transact((transaction) => {
     const { kind } = target;
-    checkPlace(target, object);
+    checkNamed(target, object);
     const current = transaction.get(kind.storage, keyOf(target, target.name));
     if (current === undefined) {
       if (!kind.strategy.createOnUpdate || target.subresource !== undefined)
@@ -87,7 +88,8 @@ export function replace(
   const candidate = restrict(target, old, next);
   keepSystemFields(candidate, old);
   kind.strategy.normalize?.(candidate);
-  candidate.metadata.managedFields = managed(candidate);
+  const typed = !kind.custom || target.subresource !== undefined || isTyped(kind, 'status', next);
+  candidate.metadata.managedFields = typed ? managed(candidate) : [];
   if (candidate.metadata.managedFields.length === 0) delete candidate.metadata.managedFields;
   kind.strategy.prepare?.(candidate, old);
   if (kind.strategy.generation && changesDesired(kind, old, candidate))
@@ -98,18 +100,19 @@ export function replace(
     old,
     validateMetadataUpdate(candidate.metadata, old.metadata),
     target.subresource,
+    next,
   );
   const { finalizers = [] } = candidate.metadata;
   if (kind.custom)
     for (const text of finalizerWarnings(finalizers, old.metadata.finalizers ?? [])) warn(text);
-  if (sameButTimes(old, candidate)) return viewOut(kind, old);
   const key = keyOf(target, target.name);
   if (isFinished(candidate)) {
     // What watchers see go is what was stored, finalizer and all.
     if (!dryRun) transaction.remove(kind.storage, key);
-  } else if (!dryRun) {
-    transaction.put(kind.storage, key, candidate);
+    return viewOut(kind, candidate);
   }
+  if (sameButTimes(old, candidate)) return viewOut(kind, old);
+  if (!dryRun) transaction.put(kind.storage, key, candidate);
   return viewOut(kind, candidate);
 }
 
@@ -118,7 +121,7 @@ function restrict(target: NamedTarget, old: ApiObject, next: ApiObject): ApiObje
   const { kind, subresource } = target;
   if (subresource === 'status') {
     const candidate = cloneJson(old);
-    assign(candidate, 'status', next['status']);
+    assign(candidate, 'status', next['status'] ?? undefined);
     candidate.metadata.managedFields = next.metadata.managedFields ?? [];
     return candidate;
   }

@@ -51,6 +51,17 @@ export const foundInApply: Sequences = {
   'a status that no schema fits leaves a new object without owners': [
     make({ ...widget('a', { size: 2 }), status: { conditions: [{}] } }),
   ],
+  'a status that no schema fits takes all owners away, though it is not written': [
+    make(widget('a', { size: 2 })),
+    send('PUT', 'widgets/a', { change: { status: { conditions: [{}] } } }),
+    send('PATCH', 'widgets/a/status?fieldManager=one', { body: { ...bare, status: null }, type: applyType }),
+  ],
+  'a text with a format may be any scalar until it is validated': [apply('one', widget('a', { when: -1 }))],
+  'what a configuration names stays its manager’s, even where the merge empties it': [
+    make(widget('a', { nested: { deep: { leaf: 'x' } } })),
+    apply('one', widget('a', { nested: { deep: { leaf: 'x' } } }), '&force=true'),
+    apply('one', widget('a', { nested: { deep: {} } })),
+  ],
   'items without their keys, and items that come twice, are refused': [
     make(bare),
     apply('one', widget('a', { parts: [{}] })),
@@ -72,6 +83,11 @@ export const foundInApply: Sequences = {
     apply('one', { ...secret(), type: null }),
     apply('one', secret({ stringData: { k: null } })),
     apply('one', { ...bare, metadata: { name: 'b', labels: null } }),
+  ],
+  'a conflict comes before a wrong namespace': [
+    make(widget('a', { size: 2 })),
+    apply('one', { ...widget('a', { size: 3 }), metadata: { name: 'a', namespace: 'elsewhere' } }),
+    apply('one', { ...widget('b', { size: 3 }), metadata: { name: 'b', namespace: 'elsewhere' } }),
   ],
   'what cannot be read after it was merged is no fault that was foreseen': [
     apply('one', lease({ renewTime: '2026-01-02T03:04:05Z' })),

@@ -21,6 +21,27 @@ export const found: Sequences = {
     make(widget('a', {}, { labels: { app: null } })),
     make(widget('b', { options: { k: null } })),
   ],
+  'bytes are no list': [
+    make(secret()),
+    send('PATCH', 'secrets/a', { body: { data: { k: ['a', 'a'] } }, type: mergeType }),
+    make({ ...secret(), metadata: { name: 'b', creationTimestamp: [] } }),
+  ],
+  'an immutable map may not become an empty one': [
+    make(secret({ immutable: true })),
+    send('PATCH', 'secrets/a', { body: { data: {}, type: 'b' }, type: mergeType }),
+    make(configMap({ immutable: true, data: { a: 'b' } })),
+    send('PUT', 'configmaps/a', { change: { binaryData: {} } }),
+    make({ ...configMap({ immutable: true }), metadata: { name: 'b' } }),
+    send('PATCH', 'configmaps/b', { body: { data: {} }, type: mergeType }),
+    send('PUT', 'configmaps/a', { change: { metadata: { labels: { app: 'x' } } } }),
+  ],
+  'what comes to be in its deletion goes with the next write, though that changes nothing': [
+    send('PATCH', 'configmaps/a?fieldManager=one', {
+      body: { ...configMap(), metadata: { name: 'a', deletionTimestamp: '2026-01-02T03:04:05Z' } },
+      type: applyType,
+    }),
+    send('PATCH', 'configmaps/a', { body: {}, type: mergeType }),
+  ],
   'a generation is kept where no server counts it, an update changes none': [
     make({ ...lease(), metadata: { name: 'a', generation: 7 } }),
     make({ ...lease(), metadata: { name: 'b', generation: 0 } }),
@@ -99,6 +120,14 @@ export const found: Sequences = {
       body: { metadata: { finalizers: ['x.y/c', 'x.y/b'] } },
       type: strategicType,
     }),
+  ],
+  'a built-in type need not say its type, but what takes its place its name': [
+    send('POST', 'secrets', { body: { metadata: { name: 'a' } } }),
+    send('POST', 'configmaps', { body: { apiVersion: 'v1', metadata: { name: 'a' } } }),
+    send('PUT', 'secrets/a', { body: { metadata: { labels: { app: 'x' } } } }),
+    make(widget('a')),
+    send('PUT', 'widgets/a', { change: { metadata: { name: null } } }),
+    send('PATCH', 'widgets/a', { body: { metadata: { name: null } }, type: mergeType }),
   ],
   'unknown fields are named in the order in which they are read': [
     make({ ...widget('a', { nope: 1, an: { other: 2 } }, { what: 1 }), extra: true }),

@@ -70,6 +70,8 @@ function normalValue(context: Context, value: unknown, key: string): unknown {
     return list;
   }
   if (!isObject(value)) return value;
+  if (value['kind'] === 'Status' && value['reason'] === 'BadRequest')
+    return { status: 'BadRequest', message: readable(String(value['message'])) };
   const normal = Object.fromEntries(
     Object.keys(value)
       .sort()
@@ -89,17 +91,19 @@ function distinct(list: readonly unknown[]): unknown[] {
   return [...texts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, item]) => item);
 }
 
-/** Several errors come in no order: their causes say what they are. */
+/** What both servers say in the same words of what cannot be read. */
+function readable(message: string): string {
+  const strict = /strict decoding error: [^"]*"[^"]*"(, \w+ field "[^"]*")*/.exec(message);
+  return strict?.[0] ?? '<what cannot be read>';
+}
+
 /** Several errors come in no order: their causes say what they are. What cannot be read is told in other words. */
 function normalStatus(status: Record<string, unknown>): Record<string, unknown> {
   const { details, message } = status;
   if (typeof message !== 'string') return status;
-  const told =
-    /strict decoding error: [^"]*"[^"]*"(, \w+ field "[^"]*")*/.exec(message)?.[0] ?? '<what cannot be read>';
-  if (status['reason'] === 'BadRequest') return { ...status, message: told };
   const causes = isObject(details) && Array.isArray(details['causes']) ? details['causes'] : [];
   if (causes.some((cause) => isObject(cause) && cause['field'] === 'patch'))
-    return { ...status, message: told, details: { ...(details as object), causes: ['patch'] } };
+    return { ...status, message: readable(message), details: { ...(details as object), causes: ['patch'] } };
   if (causes.length < 2) return status;
   return { ...status, message: message.replace(/(is invalid|conflicts): [\s\S]*/, '$1: <causes>') };
 }

@@ -55,7 +55,8 @@ function specsOf(kind: (typeof kinds)[KindName], base: JsonObject): fc.Arbitrary
 function subjectOf(kind: Kind): Subject {
   const { apiVersion: _, kind: __, metadata: ___, status, ...properties } = kind.schema.properties ?? {};
   const schema: Schema = { type: 'object', properties };
-  const loose = (care: Care) => drawValue(schema, care) as fc.Arbitrary<Content>;
+  const whole = (content: Content) => (kind.scale === undefined ? content : { spec: {}, ...content });
+  const loose = (care: Care) => (drawValue(schema, care) as fc.Arbitrary<Content>).map(whole);
   const own = kind.group === 'ploinky.dev' ? kinds[kind.kind as KindName] : undefined;
   const valid = own && specsOf(own, bases[kind.kind] ?? {}).map((spec) => ({ spec }));
   return {
@@ -66,6 +67,8 @@ function subjectOf(kind: Kind): Subject {
     status: kind.status ? status : undefined,
     scale: kind.scale !== undefined,
     strategic: kind.strategy.strategicMerge,
+    // Always with a spec: the real server stores no defaults in one that /scale makes, so that the next write of the
+    // same is one more version.
     content: (care) =>
       valid === undefined || care === 'flawed'
         ? loose(care)

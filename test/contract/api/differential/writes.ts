@@ -86,7 +86,7 @@ export function merge(subject: Subject): fc.Arbitrary<Request> {
 export function operations(subject: Subject): fc.Arbitrary<Request> {
   const meta: { pointer: string; schema: Schema }[] = [
     { pointer: '/metadata/labels/app', schema: { type: 'string' } },
-    { pointer: '/metadata/finalizers', schema: { type: 'array', items: { type: 'string', enum: [hold] } } },
+    { pointer: '/metadata/finalizers', schema: { enum: [[hold], [], [hold, 'x.y/z']] } },
   ];
   const places = [...placesOf(subject.schema, '', 4), ...meta];
   const from = fc.constantFrom(...places.map((one) => one.pointer));
