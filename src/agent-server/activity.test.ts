@@ -59,3 +59,20 @@ test('a task that runs with nobody waiting for it is use', async () => {
   assert.equal(activity.idle, true);
   activity.close();
 });
+
+test('it is quiet when nothing has run for a while, and when patience ends', async () => {
+  const { clock, activity, request } = createStage();
+  const end = request('/mcp');
+  let quiet = 0;
+  void activity.quiet(200, 10_000).then(() => (quiet = clock.monotonic()));
+  await clock.advance(1_000);
+  assert.equal(quiet, 0);
+  end();
+  await clock.advance(1_000);
+  assert.ok(quiet >= 1_150 && quiet <= 1_300, String(quiet));
+  request('/mcp');
+  let given = false;
+  void activity.quiet(200, 500).then(() => (given = true));
+  await clock.advance(600);
+  assert.equal(given, true);
+});

@@ -6,6 +6,8 @@ import { proofPath } from '#wire/challenge.ts';
 export interface Activity {
   /** True when for `idleAfterMs` no request was made or answered and no task ran or waited. */
   readonly idle: boolean;
+  /** Resolves when no request has been answered for `quietMs`, at the latest after `patienceMs`. */
+  quiet(quietMs: number, patienceMs: number): Promise<void>;
   close(): void;
 }
 
@@ -19,8 +21,12 @@ export interface ActivityOptions {
   readonly onChange: () => void;
 }
 
+/** Where a kubelet asks, before it ends the agent's own program, whether calls still run. */
+export const drainedPath = '/drained';
 /** What controllers, routers and kubelets ask without anybody having called. */
-const upkeep = new Set(['/health', '/ready', '/changes', proofPath]);
+const upkeep = new Set(['/health', '/ready', '/changes', drainedPath, proofPath]);
+/** Milliseconds between two looks at what runs. */
+const lookMs = 50;
 
 export function watchActivity({ server, clock, idleAfterMs, isBusy, onChange }: ActivityOptions): Activity {
   let running = 0;
@@ -57,6 +63,14 @@ export function watchActivity({ server, clock, idleAfterMs, isBusy, onChange }: 
   return {
     get idle() {
       return idle;
+    },
+    async quiet(quietMs, patienceMs) {
+      const end = clock.monotonic() + patienceMs;
+      let since = clock.monotonic();
+      while (clock.monotonic() < end && clock.monotonic() - since < quietMs) {
+        await clock.sleep(lookMs);
+        if (running > 0) since = clock.monotonic();
+      }
     },
     close() {
       closed = true;

@@ -8,7 +8,7 @@ import { proofPath } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
-import { type Activity, watchActivity } from './activity.ts';
+import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { buildSource } from './build-source.ts';
 import { forInstance, readKeys } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
@@ -18,7 +18,13 @@ import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
 import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
 import { staticFiles } from './http/static-files.ts';
-import { proofHandler, readyHandler, serveHealth, taskStatusHandler } from './http/surfaces.ts';
+import {
+  drainedHandler,
+  proofHandler,
+  readyHandler,
+  serveHealth,
+  taskStatusHandler,
+} from './http/surfaces.ts';
 import { announceChanges } from './mcp/announce.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
@@ -93,7 +99,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   });
   const stopAnnouncing = announceChanges(services, changes);
   const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
-  const routes = routesOf({ options, services, queue, changes, keys, status });
+  const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
+  const routes = routesOf({ options, services, queue, changes, keys, status, quiet });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -201,15 +208,17 @@ interface Surfaces {
   readonly changes: Changes;
   readonly keys: HeldKeys;
   readonly status: () => { readonly ready: boolean; readonly reason: string };
+  readonly quiet: () => Promise<void>;
 }
 
-function routesOf({ options, services, queue, changes, keys, status }: Surfaces): Routes {
+function routesOf({ options, services, queue, changes, keys, status, quiet }: Surfaces): Routes {
   const { config } = options;
   return {
     exact: new Map([
       ['/mcp', (request, response) => serveMcp(request, response, services)],
       ['/health', serveHealth],
       ['/ready', readyHandler(status)],
+      [drainedPath, drainedHandler(quiet)],
       ['/getTaskStatus', taskStatusHandler(queue, services.guard)],
       [proofPath, proofHandler(keys.current, config.agent.instance)],
       ['/changes', changes.handler],

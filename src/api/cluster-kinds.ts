@@ -95,6 +95,7 @@ export interface Container {
   startupProbe?: Probe;
   readinessProbe?: Probe;
   livenessProbe?: Probe;
+  lifecycle?: { preStop?: { httpGet: { path: string; port: string | number } } };
   securityContext?: SecurityContext;
   terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
 }

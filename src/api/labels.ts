@@ -10,6 +10,8 @@ export const agentUidLabel = 'ploinky.dev/agent-uid';
 export const slotLabel = 'ploinky.dev/slot';
 /** Annotation on a pod: digest of the spec that it was made from. */
 export const specHashAnnotation = 'ploinky.dev/spec-hash';
+/** Annotation on a pod: the image that its agent-server came from. One with an older one is replaced when nobody uses it. */
+export const agentServerImageAnnotation = 'ploinky.dev/agent-server-image';
 /** Label on a Task that a schedule made; its value is the name of the Task with the schedule. */
 export const scheduledByLabel = 'ploinky.dev/scheduled-by';
 /** Kubernetes' own label for the tool that manages an object. */
@@ -45,6 +47,12 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: specHashAnnotation,
     kind: 'annotation',
     meaning: 'On a pod: digest of the spec that it was made from. A pod with another one is replaced.',
+  },
+  {
+    name: agentServerImageAnnotation,
+    kind: 'annotation',
+    meaning:
+      'On a pod: the image that its agent-server came from. A pod with another one than the controller’s is replaced when nobody uses it, a few at a time.',
   },
   {
     name: scheduledByLabel,

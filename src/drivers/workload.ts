@@ -104,6 +104,8 @@ export interface ObservedInstance {
   /** `unix:/path` or `host:port` of its agent-server; '' while it has none. */
   readonly address: string;
   readonly terminating: boolean;
+  /** Spec that it was made from; undefined: the one that is observed of the whole. */
+  readonly specHash?: string;
   readonly pid?: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;

@@ -21,6 +21,18 @@ export function readyHandler(status: () => { readonly ready: boolean; readonly r
   };
 }
 
+/**
+ * GET /drained: answers when no call has run for a while, or the time for calls is over. Changes nothing, and so needs
+ * no token: a kubelet asks it before it ends the program that answers the calls.
+ */
+export function drainedHandler(quiet: () => Promise<void>): Handler {
+  return async (request, response) => {
+    if (!allowOnly(request, response, 'GET')) return;
+    await quiet();
+    sendObject(response, 200, { drained: true });
+  };
+}
+
 /** GET /.well-known/ploinky-proof?nonce=&kids=: proves that this end holds the agent's key. Needs no token. */
 export function proofHandler(keys: () => readonly WireKey[], instance: string): Handler {
   return (request, response, { search }) => {

@@ -79,3 +79,21 @@ test('an Agent that only leads into a cycle is not on it', () => {
   const x = chain('x', 'b');
   assert.deepEqual(gatherDependencies(x, referencesTo([chain('b', 'c'), chain('c', 'b')])).cycle, []);
 });
+
+test('the master key and other agents’ keys are read by no agent, optional or not', () => {
+  const master = { ...secret, metadata: { ...secret.metadata, name: 'ploinky-master' } };
+  const others = {
+    ...secret,
+    metadata: { ...secret.metadata, labels: { 'app.kubernetes.io/managed-by': 'ploinky' } },
+  };
+  for (const [name, found] of [
+    ['ploinky-master', master],
+    ['keys', others],
+  ] as const) {
+    const env = [fromSecret(name, 'api', true)];
+    const references = { ...referencesTo(), secret: () => found };
+    const { values, missing } = gatherEnvironment(makeAgent({ env }), references);
+    assert.deepEqual(values, {});
+    assert.match(missing[0] ?? '', /^spec\.env\[0\] \(KEY\): Secret ".*" is Ploinky's own/);
+  }
+});

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from '#api/agent.ts';
+import { managedByLabel, managedByValue } from '#api/labels.ts';
 import type { ConfigMap, Secret } from '#api/meta.ts';
+import { masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import type { DependencyFacts, Environment } from './facts.ts';
 
@@ -39,6 +41,8 @@ function follow(agent: Agent, entry: EnvVar, references: References): Found {
   const secretRef = entry.valueFrom?.secretKeyRef;
   if (secretRef !== undefined) {
     const secret = references.secret(namespace, secretRef.name);
+    if (isOurs(secretRef.name, secret))
+      return { optional: false, problem: ours(secretRef.name), origin: 'ours' };
     const encoded = secret?.data?.[secretRef.key];
     const value = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
     return foundIn('Secret', secretRef, secret?.metadata.resourceVersion, value);
@@ -49,6 +53,15 @@ function follow(agent: Agent, entry: EnvVar, references: References): Found {
     return foundIn('ConfigMap', mapRef, map?.metadata.resourceVersion, map?.data?.[mapRef.key]);
   }
   return { value: entry.value ?? '', optional: false, problem: '', origin: 'value' };
+}
+
+/** Keys of the workspace and of other agents: an agent that could name them would be whoever it likes. */
+function isOurs(name: string, secret: Secret | undefined): boolean {
+  return name === masterSecretName || secret?.metadata.labels?.[managedByLabel] === managedByValue;
+}
+
+function ours(name: string): string {
+  return `Secret "${name}" is Ploinky's own and no agent may read it; use another`;
 }
 
 function foundIn(

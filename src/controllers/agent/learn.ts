@@ -17,7 +17,8 @@ export function learnEnds(
   const seen = observed.specHash ?? wanted;
   const isFirst = before.specHash === undefined;
   let history = forSpec(isFirst ? forSpec(before, seen) : before, wanted);
-  for (const instance of seen === wanted ? observed.instances : []) {
+  for (const instance of observed.instances) {
+    if ((instance.specHash ?? seen) !== wanted) continue;
     const ends = endsOf(instance, facts.now);
     if (ends.count === 0) continue;
     const inARow = isFirst ? countedBefore(instance, facts.agent.status) : undefined;

@@ -1,7 +1,7 @@
 import { type Pod, podResource } from '#api/cluster-kinds.ts';
 import { CodedError, messageOf } from '#kit/errors.ts';
 import { isAlreadyExists, isNotFound } from '#kube/errors.ts';
-import type { Availability, Driver, LogOptions } from '../driver.ts';
+import type { Availability, Driver, EnsureOptions, LogOptions } from '../driver.ts';
 import type { Fault, Observed, Workload, WorkloadId } from '../workload.ts';
 import { type Alarms, createAlarms } from './alarms.ts';
 import { type Caches, startCaches } from './caches.ts';
@@ -9,7 +9,7 @@ import { readLogs } from './log-reader.ts';
 import { createLooks, type Looks, lostMs } from './looks.ts';
 import { createMemories, forgetGone, type Memory } from './memory.ts';
 import { installSecretName, podName, workloadIdOf } from './names.ts';
-import { observe, overdueMs } from './observe/observe.ts';
+import { isOutdated, observe, overdueMs } from './observe/observe.ts';
 import type { PodFacts } from './observe/pod-facts.ts';
 import { defaults, fieldManager, type KubernetesDriverOptions } from './options.ts';
 import { type Plan, planOf } from './plan.ts';
@@ -36,6 +36,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions): Driver
 
 class KubernetesDriver implements Driver {
   readonly name = 'kubernetes';
+  readonly endsWithAgent = true;
   readonly #options: KubernetesDriverOptions;
   readonly #caches: Caches;
   readonly #writer: Writer;
@@ -61,13 +62,14 @@ class KubernetesDriver implements Driver {
     return { ok: true, detail: 'pods of this cluster' };
   }
 
-  async ensure(workload: Workload, { start }: { readonly start: boolean }): Promise<Observed> {
+  async ensure(workload: Workload, { start, upgrade = [] }: EnsureOptions): Promise<Observed> {
     await this.#known();
     const { id } = workload;
     const memory = this.#memories.of(id.uid);
     const pods = this.#caches.podsOf(id.uid);
     forgetGone(memory, pods);
     memory.fault = undefined;
+    if (start) this.#chooseUpgrades(memory, pods, upgrade);
     const plan = this.#plan(workload, memory, pods, start);
     try {
       if (start || pods.length > 0) await this.#carryOut(workload, memory, plan, commitOf(workload, pods));
@@ -161,7 +163,17 @@ class KubernetesDriver implements Driver {
       pinned: isPinned(workload) || this.#commitOf(workload, pods) !== undefined,
       pods,
       told: memory.told,
+      replace: memory.upgrading,
     });
+  }
+
+  /** A pod that never ran, perhaps because its image cannot be had, loses nothing by a newer agent-server. */
+  #chooseUpgrades({ upgrading }: Memory, pods: readonly PodFacts[], allowed: readonly string[]): void {
+    const { bundleImage } = this.#options.settings;
+    for (const pod of pods) {
+      const mayGo = allowed.includes(pod.uid) || !pod.hasRun;
+      if (mayGo && isOutdated(pod, bundleImage)) upgrading.add(pod.uid);
+    }
   }
 
   #commitOf(workload: Workload, pods: readonly PodFacts[]): string | undefined {
@@ -191,7 +203,7 @@ class KubernetesDriver implements Driver {
     slot: number,
     stuck: readonly string[],
   ): Promise<void> {
-    const name = this.#freeName(workload, slot, stuck);
+    const name = this.#freeName(workload, slot, stuck, this.#memories.of(workload.id.uid));
     const pod = children.pod(slot, name);
     try {
       const made = await this.#options.client.create<Pod>(podResource, pod, { fieldManager });
@@ -202,12 +214,17 @@ class KubernetesDriver implements Driver {
     }
   }
 
-  /** A name that a pod of another spec has by chance would be its for as long as that one serves. */
-  #freeName({ id, specHash }: Workload, slot: number, stuck: readonly string[]): string {
+  /** A name that a pod has which this one is to replace would be its for as long as that one serves. */
+  #freeName(
+    { id, specHash }: Workload,
+    slot: number,
+    stuck: readonly string[],
+    { upgrading }: Memory,
+  ): string {
     for (let salt = 0; ; salt += 1) {
       const name = podName(id, slot, specHash, stuck, salt);
       const holder = this.#caches.podsOf(id.uid).find((pod) => pod.name === name);
-      if (holder === undefined || holder.specHash === specHash) return name;
+      if (holder === undefined || (holder.specHash === specHash && !upgrading.has(holder.uid))) return name;
     }
   }
 
@@ -279,6 +296,7 @@ class KubernetesDriver implements Driver {
       retiring: new Set(memory.retiring.keys()),
       fault: memory.fault ?? warning,
       commit: this.#commitOf(workload, pods),
+      serverImage: this.#options.settings.bundleImage,
       now: this.#options.clock.now(),
     });
   }

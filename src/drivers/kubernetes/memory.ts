@@ -9,6 +9,8 @@ export interface Memory {
   readonly retiring: Map<string, number>;
   /** uids of pods whose Events were looked at. */
   readonly looked: Set<string>;
+  /** uids of pods that are being replaced because their agent-server is an older one. */
+  readonly upgrading: Set<string>;
   /** What Events said of pods, by uid. */
   readonly warnings: Map<string, Fault>;
   fault: Fault | undefined;
@@ -30,6 +32,7 @@ export function createMemories(): Memories {
         told: new Set(),
         retiring: new Map(),
         looked: new Set(),
+        upgrading: new Set(),
         warnings: new Map(),
         fault: undefined,
       };
@@ -41,9 +44,12 @@ export function createMemories(): Memories {
 }
 
 /** Drops what was remembered of pods that are gone. */
-export function forgetGone({ told, retiring, looked, warnings }: Memory, pods: readonly PodFacts[]): void {
+export function forgetGone(
+  { told, retiring, looked, upgrading, warnings }: Memory,
+  pods: readonly PodFacts[],
+): void {
   const there = new Set(pods.map(({ uid }) => uid));
-  for (const known of [told, retiring, looked, warnings]) {
+  for (const known of [told, retiring, looked, upgrading, warnings]) {
     for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
   }
 }

@@ -74,6 +74,16 @@ const table: Record<string, Case> = {
   'leaves restarts to the kubelet': ['0Ac', {}, ''],
   'lets the first pod find out the commit': ['', { replicas: 3, pinned: false }, 'create 0'],
   'makes no other until it has': ['0A-', { replicas: 3, pinned: false }, ''],
+  'rolls over to a newer agent-server as to another spec': [
+    '0A+ 1A+',
+    { replicas: 2, replace: new Set(['1A+']) },
+    'create 1',
+  ],
+  'lets a pod with an older agent-server go first when it has the volume': [
+    '0A+',
+    { ...volume, replace: new Set(['0A+']) },
+    'retire 0A+',
+  ],
   'ends all when there are to be none': ['0A+ 1Ax', { replicas: 0 }, 'retire 0A+, remove 1Ax'],
 };
 
@@ -81,7 +91,8 @@ describe('the next steps for the pods of a workload', () => {
   for (const [name, [pods, change, steps]] of Object.entries(table)) {
     it(name, () => {
       const input = { replicas: 1, specHash: 'A', hasVolume: false, start: true, pinned: true };
-      assert.equal(tell(planOf({ ...input, told: new Set(), pods: podsOf(pods), ...change })), steps);
+      const sets = { told: new Set<string>(), replace: new Set<string>() };
+      assert.equal(tell(planOf({ ...input, ...sets, pods: podsOf(pods), ...change })), steps);
     });
   }
 });

@@ -12,6 +12,8 @@ export interface PlanInput {
   readonly pods: readonly PodFacts[];
   /** uids of pods whose end has been told. */
   readonly told: ReadonlySet<string>;
+  /** uids of pods that are to be replaced although they are of the wanted spec: their agent-server is an older one. */
+  readonly replace: ReadonlySet<string>;
 }
 
 /** The next steps, all of which can be done at once. */
@@ -58,15 +60,16 @@ interface Slot {
   readonly mine: readonly PodFacts[];
 }
 
-function groupOf({ pods, specHash, start, told }: PlanInput, slot: number): Slot {
+function groupOf({ pods, specHash, start, told, replace }: PlanInput, slot: number): Slot {
   const mine = pods.filter((pod) => pod.slot === slot);
   const live = mine.filter(({ terminating, exit }) => !terminating && exit === undefined);
-  const [good] = live.filter((pod) => pod.specHash === specHash).sort(byAge);
+  const isWanted = (pod: PodFacts) => pod.specHash === specHash && !replace.has(pod.uid);
+  const [good] = live.filter(isWanted).sort(byAge);
   const ended = mine.filter(({ terminating, exit }) => !terminating && exit !== undefined);
   const kept = ended.filter(
     (pod) => good === undefined && pod.specHash === specHash && !(start && told.has(pod.uid)),
   );
-  const old = live.filter((pod) => pod.specHash !== specHash);
+  const old = live.filter((pod) => !isWanted(pod));
   return { slot, good, old, kept, ending: mine.filter(({ terminating }) => terminating), mine };
 }
 

@@ -12,12 +12,21 @@ const see = (change: Partial<ObserveInput> = {}) =>
     retiring: new Set(),
     fault: undefined,
     commit: undefined,
+    serverImage: 'agent:2',
     now: noon,
     ...change,
   });
 const ended = { code: 7, signal: null, at: noon };
 
 describe('what is told of pods', () => {
+  it('says whose agent-server is an older one', () => {
+    const pods = ['agent:1', 'agent:2', undefined].map((serverImage) => podFacts({ serverImage }));
+    assert.deepEqual(
+      see({ pods }).instances.map(({ outdated }) => outdated),
+      [true, undefined, undefined],
+    );
+  });
+
   it('is Running with an address, and counts what takes calls', () => {
     const seen = see();
     assert.equal(seen.phase, 'Running');
@@ -28,6 +37,7 @@ describe('what is told of pods', () => {
         uid: 'p0',
         address: '10.0.0.9:7000',
         terminating: false,
+        specHash: 'A',
         startedAt: noon,
         ready: true,
       },

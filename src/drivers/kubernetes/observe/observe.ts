@@ -10,6 +10,8 @@ export interface ObserveInput {
   /** Why something could not be made, or what Events say of a pod. */
   readonly fault: Fault | undefined;
   readonly commit: string | undefined;
+  /** Image that new pods get their agent-server from. */
+  readonly serverImage: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -32,7 +34,7 @@ export function observe(input: ObserveInput): Observed {
     ...(phase === 'Failed' && fault !== undefined ? { reason: fault.reason } : {}),
     ...(fault === undefined ? {} : { fault }),
     ...(specHash === undefined ? {} : { specHash }),
-    instances: pods.map((pod) => instanceOf(pod, retiring)),
+    instances: pods.map((pod) => instanceOf(pod, input)),
     current: pods.filter((pod) => isCurrent(pod, workload) && pod.ready && !retiring.has(pod.uid)).length,
     ...limitsOf(workload),
     ...(commit === undefined ? {} : { codeRevision: commit }),
@@ -94,18 +96,24 @@ function slowBoot({ bootingSince }: PodFacts, now: number): Fault | undefined {
   );
 }
 
-function instanceOf(pod: PodFacts, retiring: ReadonlySet<string>): ObservedInstance {
+function instanceOf(pod: PodFacts, { retiring, serverImage }: ObserveInput): ObservedInstance {
   return {
     name: pod.name,
     uid: pod.uid,
     address: pod.address,
     terminating: pod.terminating || retiring.has(pod.uid),
+    specHash: pod.specHash,
     startedAt: pod.createdAt,
+    ...(isOutdated(pod, serverImage) ? { outdated: true } : {}),
     ready: pod.ready && !retiring.has(pod.uid),
     ...(pod.restarts === 0 ? {} : { restarts: pod.restarts }),
     ...optional('lastExit', pod.exit === undefined ? pod.lastExit : undefined),
     ...optional('exit', pod.exit),
   };
+}
+
+export function isOutdated({ serverImage }: PodFacts, current: string): boolean {
+  return serverImage !== undefined && serverImage !== current;
 }
 
 function optional<N extends string>(name: N, exit: Exit | undefined): { [K in N]?: Exit } {

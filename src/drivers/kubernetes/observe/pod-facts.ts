@@ -1,5 +1,5 @@
 import type { ContainerStatus, Pod, PodCondition } from '#api/cluster-kinds.ts';
-import { slotLabel, specHashAnnotation } from '#api/labels.ts';
+import { agentServerImageAnnotation, slotLabel, specHashAnnotation } from '#api/labels.ts';
 import type { Exit, Fault } from '../../workload.ts';
 import { mainName, sidecarName } from '../render/containers.ts';
 import { gitContainerName } from '../render/git.ts';
@@ -14,6 +14,8 @@ export interface PodFacts {
   readonly uid: string;
   readonly slot: number;
   readonly specHash: string;
+  /** Image that its agent-server came from; undefined: made before that was noted. */
+  readonly serverImage: string | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly terminating: boolean;
@@ -21,6 +23,8 @@ export interface PodFacts {
   readonly goneBy: number | undefined;
   /** Its agent-server is up (its startup probe passed). */
   readonly serving: boolean;
+  /** A container of it has run at some time. */
+  readonly hasRun: boolean;
   /** Since when its agent-server runs without being up yet. Milliseconds since the epoch. */
   readonly bootingSince: number | undefined;
   readonly ready: boolean;
@@ -54,10 +58,12 @@ export function factsOf(pod: Pod): PodFacts {
     uid: metadata.uid ?? '',
     slot: Number(metadata.labels?.[slotLabel] ?? 0),
     specHash: metadata.annotations?.[specHashAnnotation] ?? '',
+    serverImage: metadata.annotations?.[agentServerImageAnnotation],
     createdAt: millis(metadata.creationTimestamp),
     terminating,
     goneBy: terminating ? millis(metadata.deletionTimestamp) : undefined,
     serving: !hasEnded && (isReady || (server?.started === true && server.state?.running !== undefined)),
+    hasRun: statuses.some(({ restartCount, state }) => restartCount > 0 || state?.waiting === undefined),
     bootingSince: bootingSince(server),
     ready: !hasEnded && !terminating && isReady,
     address: addressOf(status.podIP),

@@ -28,6 +28,7 @@ import { environmentKey, hasProgram } from './containers.ts';
 import { gitConfig } from './git.ts';
 import { installStepConfig } from './install.ts';
 import { networkPolicySpec } from './network-policy.ts';
+import { drainMsOf } from './overlay.ts';
 import { renderPod } from './pod.ts';
 import { podView } from './view.ts';
 
@@ -91,7 +92,8 @@ function withDigest<T extends KubeObject>(object: T): T {
 }
 
 function agentSecret(workload: Workload, settings: PodSettings, owner: OwnerReference): Secret {
-  const { command: _command, ...agentServer } = workload.agentServer;
+  const { command: _command, limits, ...rest } = workload.agentServer;
+  const agentServer = { ...rest, limits: { drainMs: drainMsOf(workload, settings), ...limits } };
   const view = podView(workload, settings);
   const config = agentServerConfig({ ...workload, agentServer }, view, '');
   const own = hasProgram(workload) ? Object.entries(workload.agentServer.env) : [];

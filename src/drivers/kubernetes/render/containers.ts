@@ -80,6 +80,8 @@ function ownProgram(workload: Workload, mounts: readonly VolumeMount[], settings
   return {
     ...common(mainName, image, mainResources(workload, settings), settings),
     command: (workload.agentServer.command ?? []).map(literal),
+    // A kubelet ends the program before the sidecar whose calls it answers: it is told when those have ended.
+    lifecycle: { preStop: { httpGet: { path: '/drained', port: mcpPort } } },
     env: programEnvironment(workload, settings),
     volumeMounts: [...bundleMounts(image, settings), ...mounts],
   };

@@ -10,6 +10,8 @@ type Template = NonNullable<NonNullable<Workload['podTemplate']>['spec']>;
 
 /** Between SIGTERM and SIGKILL: time for the calls that run and wait in the agent-server. */
 const defaultGraceSeconds = 60;
+/** Of a pod's time to end, what the agent-server needs before and after its calls may still run. */
+const endSeconds = 8;
 
 export interface Overlay {
   /** Fields of the pod, allowed ones only. */
@@ -156,4 +158,10 @@ export function isOwnSecret(secret: {
   metadata: { name: string; labels?: Record<string, string> };
 }): boolean {
   return secret.metadata.name === masterSecretName || secret.metadata.labels?.[managedByLabel] === 'ploinky';
+}
+
+/** Milliseconds that calls may go on for when the pod ends. */
+export function drainMsOf(workload: Workload, settings: PodSettings): number {
+  const { terminationGracePeriodSeconds = defaultGraceSeconds } = overlayOf(workload, settings).spec;
+  return Math.max(0, terminationGracePeriodSeconds - endSeconds) * 1000;
 }

@@ -1,5 +1,5 @@
 import type { Pod, PodSpec } from '#api/cluster-kinds.ts';
-import { specHashAnnotation } from '#api/labels.ts';
+import { agentServerImageAnnotation, specHashAnnotation } from '#api/labels.ts';
 import type { OwnerReference } from '#api/meta.ts';
 import type { Workload } from '../../workload.ts';
 import { agentSecretName, podLabels } from '../names.ts';
@@ -31,7 +31,11 @@ export function renderPod(
       name: place.name,
       namespace: workload.id.namespace,
       labels: { ...overlay.labels, ...podLabels(workload, place.slot) },
-      annotations: { ...overlay.annotations, [specHashAnnotation]: workload.specHash },
+      annotations: {
+        ...overlay.annotations,
+        [specHashAnnotation]: workload.specHash,
+        [agentServerImageAnnotation]: settings.bundleImage,
+      },
       ownerReferences: [place.owner],
     },
     spec: renderSpec(workload, settings, place.slot, overlay),
