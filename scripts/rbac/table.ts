@@ -70,12 +70,6 @@ const controller: RoleTable = {
     },
     {
       group: core,
-      resources: ['pods/log'],
-      verbs: ['get'],
-      why: 'The last lines of a container that failed stand in the condition.',
-    },
-    {
-      group: core,
       resources: ['configmaps'],
       verbs: ['create', 'delete', 'list', 'patch', 'watch'],
       why: 'Inline code of Agents; what their env refers to.',

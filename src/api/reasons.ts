@@ -59,7 +59,7 @@ export const agentReasons = {
   ImagePullFailed:
     'An image cannot be pulled. Check its name and spec.podTemplate.imagePullSecrets; the message has the registry’s answer.',
   ImageNotSupported:
-    'The image cannot run the agent-server: it has no GNU C library (Alpine and other musl images) or is for another processor. Use a glibc image (Debian, Ubuntu, Fedora, distroless cc).',
+    'The image cannot run the agent-server: it is for another processor, or for something else than Linux. Use an image for the cluster’s nodes.',
   Unschedulable:
     'No node takes the pod; the message is the scheduler’s. Lower resources.requests, change podTemplate (nodeSelector, affinity, tolerations), or add nodes.',
   VolumePending:

@@ -29,7 +29,7 @@ export const runtimeSchema = z.strictObject({
     .default('Auto'),
   image: shortText
     .describe(
-      'Image that the agent runs in on a cluster (glibc; Node is not needed in it). It carries what lifecycle.install would fetch, so that step is not run there. Sandboxes of a host have the host’s files instead.',
+      'Image that the agent runs in on a cluster (any Linux image; Node is not needed in it). It carries what lifecycle.install would fetch, so that step is not run there. Sandboxes of a host have the host’s files instead.',
     )
     .optional(),
   resources: resourcesSchema.describe('CPU, memory and process bounds.').optional(),

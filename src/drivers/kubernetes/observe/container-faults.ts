@@ -72,8 +72,7 @@ function describeEnd({ name, restartCount }: ContainerStatus, end: TerminatedSta
 
 function startFault(name: string, message: string): Fault {
   if (cannotRun.test(message) && /\/Agent\/|exec format/i.test(message)) {
-    const told =
-      'The image cannot run the agent-server: it has no GNU C library, or is for another processor';
+    const told = 'The image cannot run the agent-server: it is for another processor';
     return fault('ImageNotSupported', `${told} (container ${name}: ${message})`);
   }
   return fault('ContainerConfigError', `Container ${name} cannot be started: ${message}`);
