@@ -30,7 +30,7 @@ function installPeers(): void {
 }
 
 /** Three parts: small tests two at a time; whole processes, and then clusters, need the machine to themselves. */
-async function runParts(files: readonly string[], clusterOnly: boolean): Promise<Outcome> {
+async function runParts(files: readonly string[], clusterOnly: boolean, isWhole: boolean): Promise<Outcome> {
   const onCluster = files.filter((file) => file.startsWith('test/cluster/'));
   const both = files.filter((file) => file.startsWith('test/e2e/both/'));
   const endToEnd = files.filter((file) => file.startsWith('test/e2e/'));
@@ -43,7 +43,7 @@ async function runParts(files: readonly string[], clusterOnly: boolean): Promise
   if (isHere && small.length > 0) add(outcome, await runFiles(root, small, 2));
   if (isHere && endToEnd.length > 0) add(outcome, await runFiles(root, endToEnd, 1));
   if (onCluster.length + both.length > 0) {
-    add(outcome, await runClusterFiles(root, { own: onCluster, both }));
+    add(outcome, await runClusterFiles(root, { own: onCluster, both, isWhole }));
   }
   return outcome;
 }
@@ -61,6 +61,9 @@ function report({ passed, todo, failures, skips }: Outcome, seconds: number): vo
   console.log(`${passed} passed, ${failures.length} failed, ${skips.length} skipped`);
 }
 
+/** What `make test-cluster` asks for. */
+const wholeOfCluster = 'test/cluster,test/e2e/both';
+
 const begun = performance.now();
 const { values, positionals } = parseArgs({
   options: { 'cluster-only': { type: 'boolean', default: false } },
@@ -71,6 +74,7 @@ if (files.length === 0) {
   console.error('No test file matches.');
   process.exit(1);
 }
-const outcome = await runParts(files, values['cluster-only']);
+const isWhole = positionals.length === 0 || (values['cluster-only'] && positionals.join() === wholeOfCluster);
+const outcome = await runParts(files, values['cluster-only'], isWhole);
 report(outcome, (performance.now() - begun) / 1000);
 process.exit(outcome.failures.length > 0 ? 1 : 0);

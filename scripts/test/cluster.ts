@@ -3,7 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect, styleText } from 'node:util';
+import { askedFileVariable, keepWhatWasAsked } from '#test/cluster/asked.ts';
 import { type Cluster, startCluster } from '#test/cluster/provider.ts';
+import { checkRights } from './rights.ts';
 import { add, nothing, type Outcome } from './run-files.ts';
 
 export interface ClusterFiles {
@@ -11,6 +13,8 @@ export interface ClusterFiles {
   readonly own: readonly string[];
   /** Files that run on a laptop too; here the product that they test is on the cluster. */
   readonly both: readonly string[];
+  /** They are all that there are: what none of them used, nothing uses. */
+  readonly isWhole: boolean;
 }
 
 /**
@@ -32,18 +36,24 @@ export async function runClusterFiles(root: string, files: ClusterFiles): Promis
   return outcome;
 }
 
-async function runOn(cluster: Cluster, root: string, { own, both }: ClusterFiles): Promise<Outcome> {
+async function runOn(cluster: Cluster, root: string, { own, both, isWhole }: ClusterFiles): Promise<Outcome> {
   console.log(`Cluster: ${cluster.name} (${cluster.provider})`);
   const outcome = nothing();
+  const folder = await mkdtemp(join(tmpdir(), 'asked-'));
+  const asked = join(folder, 'asked.jsonl');
+  process.env[askedFileVariable] = asked;
   try {
     if (own.length > 0) add(outcome, await runInside(cluster, root, own, {}));
     if (both.length > 0) {
       console.log('Cluster: the tests of a laptop that run here too');
       add(outcome, await runInside(cluster, root, both, { PLOINKY_PLACE: 'cluster' }));
     }
+    if (cluster.auditLog !== undefined) await keepWhatWasAsked(cluster.auditLog);
+    if (isWhole) add(outcome, await checkRights(asked));
     return outcome;
   } finally {
     await cluster.close();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

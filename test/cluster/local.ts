@@ -1,4 +1,5 @@
 import { access } from 'node:fs/promises';
+import { keepWhatWasAsked } from './asked.ts';
 import { commands } from './commands.ts';
 import { addFakeNodes, setFakeNodeReady } from './fake-nodes.ts';
 import { auditLog } from './local/components.ts';
@@ -92,7 +93,10 @@ async function isUp(name: string): Promise<boolean> {
 
 async function down(name: string): Promise<void> {
   const place = placeOf(name);
-  await withLock(`${place.folder}.lock`, () => takeDown(place));
+  await withLock(`${place.folder}.lock`, async () => {
+    await keepWhatWasAsked(auditLog(place)).catch(() => undefined);
+    await takeDown(place);
+  });
 }
 
 function clusterAt(place: Place): Cluster {
