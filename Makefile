@@ -54,7 +54,7 @@ bench: setup ## Measure this machine, beside other programs
 
 bench-cluster: setup ## Measure controller and routers on a real Kubernetes, with simulated nodes
 	@$(NODE) scripts/setup.ts cluster
-	@$(NODE) scripts/bench-cluster.ts
+	@$(NODE) scripts/bench-cluster.ts $(FLAGS)
 
 build: node_modules/.package-lock.json ## Bundle the agent-server and the cluster's programs into dist/
 	@$(NODE) scripts/build.ts

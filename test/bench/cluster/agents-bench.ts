@@ -28,6 +28,8 @@ interface Outcome {
   readonly unpaced?: AgentRun;
   readonly paced: AgentRun;
   readonly idle: IdleRun;
+  /** From the deletion of all Agents until nothing of theirs is left; the controller has ended. */
+  readonly collectedSeconds: number;
 }
 
 /**
@@ -106,14 +108,13 @@ async function measurePaced(
   stage: Stage,
   count: number,
   idleSeconds: number,
-): Promise<Pick<Outcome, 'paced' | 'idle'>> {
+): Promise<Pick<Outcome, 'paced' | 'idle' | 'collectedSeconds'>> {
   const namespace = `bench-paced-${count}`;
   const taken = await withController(scope, stage, {}, async (controller) => {
     const paced = await runAgents(scope, stage, controller, { namespace, count, perSecond });
     return { paced, idle: await idle(stage, controller, idleSeconds) };
   });
-  await removeAgents(stage, namespace);
-  return taken;
+  return { ...taken, collectedSeconds: await removeAgents(stage, namespace) };
 }
 
 function goalNames(agents: number): string[] {
@@ -146,7 +147,7 @@ function judge(agents: number, outcome: Outcome, { audit }: Stage): BenchResult 
     return goal === undefined ? [] : [{ name, ...goal }];
   });
   return {
-    tables: [speedTable(outcome), costTable(agents, outcome), idleTable(quiet)],
+    tables: [speedTable(outcome), costTable(agents, outcome), idleTable(outcome)],
     goals: named,
     samples: outcome,
     notes: notesOf(agents, quiet),
@@ -230,7 +231,8 @@ function sumOf(counts: Readonly<Record<string, number>> | undefined): number | u
   return counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-function idleTable({ seconds, writes, reconciles, cpuShare }: IdleRun): Table {
+function idleTable({ idle: quiet, collectedSeconds }: Outcome): Table {
+  const { seconds, writes, reconciles, cpuShare } = quiet;
   return {
     title: `Then nobody asks for anything for ${seconds} s`,
     columns: ['controller', 'value'],
@@ -239,6 +241,7 @@ function idleTable({ seconds, writes, reconciles, cpuShare }: IdleRun): Table {
       ...Object.entries(writes?.kinds ?? {}),
       ['reconciles', reconciles],
       ['% of a core', cpuShare * 100],
+      ['afterwards: seconds until all deleted Agents’ children were gone', collectedSeconds],
     ],
   };
 }

@@ -1,7 +1,7 @@
 import { type Pod, podResource } from '#api/cluster-kinds.ts';
 import type { Scope } from '../harness/scope.ts';
-import { type Created, followUntil, inParallel, removeAll, waitForNone } from './agents.ts';
-import type { Stage } from './stage.ts';
+import { type Created, followUntil, inParallel, removeAgents, removeAll, waitForNone } from './agents.ts';
+import { namespaceResource, type Stage } from './stage.ts';
 
 /** What the controller sent for a pod, found in one that it made: without what the server and kwok added. */
 export function templateOf(pod: Pod): Pod {
@@ -47,4 +47,14 @@ function isReady({ status }: Pod): boolean {
 export async function removePods(stage: Stage, namespace: string): Promise<void> {
   await removeAll(stage, `/api/v1/namespaces/${namespace}/pods?gracePeriodSeconds=0`, podResource, namespace);
   await waitForNone(stage, podResource, namespace);
+}
+
+/** What a run that was interrupted left on a cluster that was kept. */
+export async function sweep(stage: Stage): Promise<void> {
+  const { items } = await stage.client.list(namespaceResource);
+  const names = items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith('bench-'));
+  for (const name of names) {
+    await removeAgents(stage, name);
+    await removePods(stage, name);
+  }
 }

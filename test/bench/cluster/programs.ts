@@ -109,6 +109,13 @@ interface StartOptions {
 let serial = 0;
 const preload = (name: string) => ['--import', join(import.meta.dirname, `programs/${name}.mjs`)];
 
+/** What stands before the program in the chart's `args`: a figure of memory is one of these flags. */
+function flagsOfChart(name: StartOptions['name']): string[] {
+  const text = readFileSync(join(checkout, `charts/ploinky/templates/${name}.yaml`), 'utf8');
+  const found = new RegExp(`args:\\n((?:\\s+- --\\S+\\n)*)\\s+- /app/${name}\\.mjs`).exec(text);
+  return (found?.[1] ?? '').split('\n').flatMap((line) => /- (--\S+)/.exec(line)?.[1] ?? []);
+}
+
 function startProgram(scope: Scope, stage: Stage, options: StartOptions): Program {
   const { name, port, podName } = options;
   const socket = join(scope.folder, `inspect${++serial}.sock`);
@@ -116,7 +123,13 @@ function startProgram(scope: Scope, stage: Stage, options: StartOptions): Progra
     ? join(checkout, `src/main/cluster/${name}.ts`)
     : join(stage.app, `${name}.mjs`);
   const started = scope.start(script, ['--home-namespace', stage.home, ...options.flags], {
-    nodeFlags: ['--expose-gc', ...preload('inspect'), ...preload('service-account'), ...options.nodeFlags],
+    nodeFlags: [
+      ...flagsOfChart(name),
+      '--expose-gc',
+      ...preload('inspect'),
+      ...preload('service-account'),
+      ...options.nodeFlags,
+    ],
     env: {
       ...environmentOf(stage.account, options.apiPort),
       INSPECT_SOCKET: socket,

@@ -30,7 +30,7 @@ export interface Stage {
 }
 
 export const home = 'ploinky-system';
-const namespaceResource: Resource = {
+export const namespaceResource: Resource = {
   group: '',
   version: 'v1',
   kind: 'Namespace',

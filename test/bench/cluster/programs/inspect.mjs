@@ -23,8 +23,8 @@ async function stop() {
 
 async function heap() {
   for (let times = 0; times < 3; times += 1) globalThis.gc();
-  const { heapUsed, external, rss } = process.memoryUsage();
-  return { heapUsed, external, rss };
+  const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
+  return { heapUsed, heapTotal, external, rss };
 }
 
 const answers = { heap, start, stop };
