@@ -12,7 +12,23 @@ export function validateListTypes(schema: Schema, value: unknown, at = ''): Fiel
   return errors;
 }
 
+const known = new WeakMap<Schema, boolean>();
+
+/** True for a schema with sets or keyed lists at or below it: the only ones worth walking into. */
+function concerns(schema: Schema): boolean {
+  let answer = known.get(schema);
+  if (answer === undefined) {
+    const { items, additionalProperties: rest } = schema;
+    const below = [...Object.values(schema.properties ?? {}), ...(items === undefined ? [] : [items])];
+    if (typeof rest === 'object') below.push(rest);
+    answer = schema['x-kubernetes-list-type'] !== undefined || below.some(concerns);
+    known.set(schema, answer);
+  }
+  return answer;
+}
+
 function visit(schema: Schema, value: unknown, at: string, errors: FieldError[]): void {
+  if (!concerns(schema)) return;
   if (Array.isArray(value)) visitList(schema, value, at, errors);
   else if (isObject(value))
     for (const key of Object.keys(value)) {

@@ -194,14 +194,15 @@ function validateShape(
   subresource: Target['subresource'],
 ): FieldError[] {
   const { metadata: _, ...content } = object;
-  const { metadata: __, ...before } = old ?? { metadata: {} };
   const errors =
     subresource === 'status'
       ? validateStatus(kind, object, old)
       : validateValue(kind.schema, object, '', old);
+  const lists = validateListTypes(kind.schema, content);
+  if (lists.length === 0 || old === undefined) return [...errors, ...lists];
+  const { metadata: __, ...before } = old;
   // A list that was wrong before this rule came to be may stay so.
-  if (validateListTypes(kind.schema, before).length > 0) return errors;
-  return [...errors, ...validateListTypes(kind.schema, content)];
+  return validateListTypes(kind.schema, before).length > 0 ? errors : [...errors, ...lists];
 }
 
 function validateStatus(kind: Kind, object: ApiObject, old: ApiObject | undefined): FieldError[] {

@@ -144,10 +144,16 @@ function assign(object: ApiObject, member: string, value: unknown): void {
 function keepSystemFields(candidate: ApiObject, old: ApiObject): void {
   const meta = candidate.metadata as Record<string, unknown>;
   const before = old.metadata as Record<string, unknown>;
+  // Nothing is set to be deleted again: objects that lost a member are slow from then on.
+  const keep = (field: string) => {
+    if (before[field] !== undefined) meta[field] = before[field];
+  };
   for (const field of ['uid', 'name', 'namespace', 'deletionGracePeriodSeconds'])
-    meta[field] ??= before[field];
-  for (const field of ['creationTimestamp', 'generation', 'resourceVersion']) meta[field] = before[field];
-  meta['deletionTimestamp'] = before['deletionTimestamp'] ?? meta['deletionTimestamp'];
+    if (meta[field] === undefined) keep(field);
+  keep('deletionTimestamp');
+  for (const field of ['creationTimestamp', 'generation', 'resourceVersion'])
+    if (before[field] === undefined) delete meta[field];
+    else keep(field);
   for (const field of Object.keys(meta)) if (meta[field] === undefined) delete meta[field];
 }
 
