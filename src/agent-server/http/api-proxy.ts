@@ -1,11 +1,12 @@
 import {
-  Agent,
+  type Agent,
   request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
 import { bindHttpService } from '#wire/binding.ts';
+import { loopbackConnections } from '../loopback.ts';
 import type { Guard } from '../mcp/guard.ts';
 import { type Handler, sendObject } from './app.ts';
 
@@ -31,7 +32,7 @@ export interface ApiProxyOptions {
 
 /** ANY /api/*: streams the request to the agent's own HTTP server and the answer back. */
 export function apiProxy({ guard, port }: ApiProxyOptions): Handler {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const agent = loopbackConnections();
   return (request, response, { path, search }) => {
     guard.admit(request, bindHttpService(request.method ?? 'GET', path, search));
     if (port === undefined) {

@@ -1,5 +1,5 @@
-import { Agent } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
+import { loopbackConnections } from '../loopback.ts';
 import type { OpenConnection } from './connection.ts';
 import { HttpClient } from './http-client.ts';
 import { createSessionClients } from './session-clients.ts';
@@ -19,7 +19,7 @@ export interface HttpUpstreamOptions {
  */
 export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
   return async (events, signal) => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+    const agent = loopbackConnections();
     const target = {
       agent,
       port: options.port,
