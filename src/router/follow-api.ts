@@ -8,6 +8,7 @@ import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
+import { concernsTable } from '#routing/concerns.ts';
 import { buildRoutingTable, type RoutingTable } from '#routing/table.ts';
 import { type MasterKey, masterSecretName, nextMasterKeys } from '#wire/keys.ts';
 import type { KeySource, TableSource } from './sources.ts';
@@ -59,7 +60,9 @@ export function followApi(options: FollowOptions): Following {
   let masters: readonly MasterKey[] = [];
   const stops = [
     agents.cache.subscribe(tables.changed),
-    routes.cache.subscribe(tables.changed),
+    routes.cache.subscribe((event) => {
+      if (concernsTable(event)) tables.changed();
+    }),
     secrets.cache.subscribe((event) => {
       if (event.type === 'deleted') return;
       masters = nextMasterKeys(event.object, masters, log);

@@ -43,3 +43,8 @@ export interface AgentsSurface extends SurfaceBase {
 }
 
 export type Surface = McpSurface | ApiSurface | StaticSurface | AgentsSurface;
+
+/** Surfaces of different kinds share a path as long as they answer different requests; see `resolve.ts`. */
+export function surfaceKey({ kind, place }: Surface): string {
+  return `${kind} ${place.host} ${place.path}`;
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { staticRootAnnotation } from '#api/labels.ts';
+import { concernsTable } from './concerns.ts';
 import { createResolver, type Resolution } from './resolve.ts';
 import { buildRoutingTable, type RoutingTable, type TableInput } from './table.ts';
 import { agentNamed, routeNamed } from './testing.ts';
@@ -236,6 +237,53 @@ test('the table does not depend on the order of what it is made of, and no place
       assert.equal(new Set(places).size, places.length);
     }),
   );
+});
+
+test('a table after many changes is the table of the same objects seen for the first time', () => {
+  const change = fc.record({
+    what: fc.constantFrom('route', 'agent', 'no route', 'no agent'),
+    name: fc.constantFrom('a', 'b', 'c'),
+    tier: fc.constantFrom('x', 'y'),
+    path: fc.constantFrom('/', '/one'),
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
+      const agents = new Map([['demo', demo]]);
+      const routes = new Map<string, ReturnType<typeof routeNamed>>();
+      for (const { what, name, tier, path } of changes) {
+        const chosen = tier === 'x' ? { selector: { matchLabels: { tier } } } : { agents: [{ name: 'a' }] };
+        if (what === 'route') routes.set(name, routeNamed(name, { ...chosen, paths: [path], mcp: {} }));
+        if (what === 'agent') agents.set(name, agentNamed(name, { labels: { tier } }));
+        if (what === 'no route') routes.delete(name);
+        if (what === 'no agent') agents.delete(name);
+        const input = { agents: [...agents.values()], routes: [...routes.values()] };
+        assert.deepEqual(tableOf(input), tableOf(structuredClone(input)));
+      }
+    }),
+  );
+});
+
+test('the digest tells apart what is served, not what a Route’s status says', () => {
+  const route = routeNamed('r', { selector: {}, paths: ['/one'], mcp: {} });
+  const other = routeNamed('r', { selector: {}, paths: ['/two'], mcp: {} });
+  const { digest } = tableOf({ agents: [demo], routes: [route] });
+  assert.notEqual(tableOf({ agents: [demo], routes: [other] }).digest, digest);
+  assert.notEqual(tableOf({ agents: [demo, site], routes: [route] }).digest, digest);
+  assert.notEqual(tableOf({ agents: [demo], routes: [] }).digest, digest);
+  assert.equal(tableOf({ agents: [demo], routes: [{ ...route, status: { agents: 1 } }] }).digest, digest);
+});
+
+test('a Route’s status concerns no table; its spec does, also at the same generation', () => {
+  const stamp = (route: ReturnType<typeof routeNamed>) => ({
+    ...route,
+    metadata: { ...route.metadata, generation: 1 },
+  });
+  const old = stamp(routeNamed('r', { selector: {}, mcp: {} }));
+  const updated = (object: typeof old) => concernsTable({ type: 'updated', object, old });
+  assert.equal(updated({ ...old, status: { agents: 1 } }), false);
+  assert.equal(updated(stamp(routeNamed('r', { selector: {}, api: {} }))), true);
+  assert.equal(updated({ ...old, metadata: { ...old.metadata, deletionTimestamp: 'now' } }), true);
+  assert.equal(concernsTable({ type: 'deleted', object: old }), true);
 });
 
 test('endpoints that come and go do not change the digest', () => {

@@ -1,11 +1,12 @@
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
-import { unimplementedFields } from '#api/unimplemented.ts';
-import { digestOf } from '#kit/digest.ts';
+import { digestOf, sha256Hex } from '#kit/digest.ts';
+import { oncePerObject } from '#kit/memo.ts';
 import { defaultSurfaces } from './defaults.ts';
-import { type Place, surfacesOf } from './route-surfaces.ts';
+import { rostersOf } from './roster.ts';
+import { partOf, type RoutePart, refusalOf } from './route-part.ts';
 import { selectAgents } from './select.ts';
-import type { Surface } from './surface.ts';
+import { type Place, type Surface, surfaceKey } from './surface.ts';
 import { type Target, targetOf } from './target.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -41,57 +42,78 @@ export interface RouteVerdict {
 /**
  * What a router serves, from all Agents and Routes. Pure and independent of their order: the oldest Route
  * wins a place, by creation time, then namespace and name; a Route wins over the defaults of the home namespace.
+ * Agents and Routes must not be changed afterwards: what follows from one of them alone is computed once for it.
  */
 export function buildRoutingTable(input: TableInput): RoutingTable {
   const agents = input.agents.filter((agent) => agent.metadata.deletionTimestamp === undefined);
   const routes = input.routes.filter((route) => route.metadata.deletionTimestamp === undefined).sort(byAge);
+  const rosters = rostersOf(agents);
   const taken = new Map<string, string>();
   const surfaces: Surface[] = [];
+  const digests: string[] = [];
   const verdicts = new Map<string, RouteVerdict>();
   for (const route of routes) {
-    const selection = selectAgents(route, agents);
-    const wanted = surfacesOf(route, selection.names);
-    const accepted = refuse(route) ?? judge(route, wanted, input, taken);
-    verdicts.set(nameOf(route), { accepted, resolved: selection.verdict, agents: selection.names.length });
+    const name = nameOf(route);
+    const selection = selectAgents(route, rosters(route.metadata.namespace ?? ''));
+    const part = partOf(route, selection.names);
+    const accepted = refusalOf(route) ?? judge(route, part, input, taken);
+    verdicts.set(name, { accepted, resolved: selection.verdict, agents: selection.names.length });
     if (!accepted.ok) continue;
-    for (const surface of wanted) taken.set(placeKey(surface), nameOf(route));
-    surfaces.push(...wanted);
+    for (const key of part.keys) taken.set(key, name);
+    surfaces.push(...part.surfaces);
+    digests.push(part.digest);
   }
   const defaults = defaultSurfaces(agents, input.homeNamespace);
-  surfaces.push(...defaults.surfaces.filter((surface) => !taken.has(placeKey(surface))));
-  const targets = new Map(agents.map((agent) => [nameOf(agent), targetOf(agent)]));
-  return { digest: digestOf(surfaces), surfaces, targets, verdicts, notes: defaults.notes };
+  const left = defaults.surfaces.filter((surface) => !taken.has(surfaceKey(surface)));
+  surfaces.push(...left);
+  digests.push(digestOfDefaults(left));
+  const targets = new Map(agents.map((agent) => [nameOf(agent), target(agent)]));
+  return { digest: rollUp(digests), surfaces, targets, verdicts, notes: defaults.notes };
 }
 
-/** A Route with a field that nothing carries out is not served at all: without it it would say something else. */
-function refuse(route: Route): Verdict | undefined {
-  const fields = unimplementedFields('Route', route.spec);
-  if (fields.length === 0) return undefined;
-  const message = fields.map((field) => `${field.path} ${field.message}.`).join(' ');
-  return { ok: false, reason: 'NotImplemented', message };
+const target = oncePerObject(targetOf);
+
+/** They share lists of all agents' names, which would make up most of the work. */
+function digestOfDefaults(surfaces: readonly Surface[]): string {
+  const lists = new Map<readonly string[], string>();
+  const listed = (names: readonly string[]) => {
+    const digest = lists.get(names) ?? sha256Hex(names.join('\n'));
+    lists.set(names, digest);
+    return digest;
+  };
+  return digestOf(
+    surfaces.map((surface) => ({ ...surface, agents: listed(surface.agents) })),
+    32,
+  );
+}
+
+function rollUp(digests: readonly string[]): string {
+  return sha256Hex(digests.join(' ')).slice(0, 16);
 }
 
 function judge(
   route: Route,
-  wanted: readonly Surface[],
+  wanted: RoutePart,
   input: TableInput,
   taken: ReadonlyMap<string, string>,
 ): Verdict {
   const namespace = route.metadata.namespace ?? '';
-  for (const { place } of wanted) {
+  for (const { place } of wanted.surfaces) {
     if (!mayClaim(namespace, place, input)) {
       const message = `Namespace ${namespace} may not claim host "${place.host}". Choose another in spec.hosts, or ask the administrator.`;
       return { ok: false, reason: 'HostNotAllowed', message };
     }
   }
-  for (const surface of wanted) {
-    const owner = taken.get(placeKey(surface));
+  for (const [index, { place }] of wanted.surfaces.entries()) {
+    const owner = taken.get(wanted.keys[index] ?? '');
     if (owner === undefined) continue;
-    const message = `Route ${owner} is older and has ${surface.place.path} on host "${surface.place.host}". Choose another path or host.`;
+    const message = `Route ${owner} is older and has ${place.path} on host "${place.host}". Choose another path or host.`;
     return { ok: false, reason: 'Conflict', message };
   }
-  return { ok: true, reason: 'Accepted', message: 'The Route is served.' };
+  return served;
 }
+
+const served: Verdict = { ok: true, reason: 'Accepted', message: 'The Route is served.' };
 
 function mayClaim(namespace: string, place: Place, input: TableInput): boolean {
   if (namespace === input.homeNamespace) return true;
@@ -106,17 +128,11 @@ function coversHost(claim: string, host: string): boolean {
   return bare.endsWith(claim.slice(1));
 }
 
-/** Surfaces of different kinds share a path as long as they answer different requests; see `resolve.ts`. */
-function placeKey(surface: Surface): string {
-  return `${surface.kind} ${surface.place.host} ${surface.place.path}`;
+function byAge(left: Route, right: Route): number {
+  return ageKey(left) < ageKey(right) ? -1 : 1;
 }
 
-function byAge(left: Route, right: Route): number {
-  const a = left.metadata.creationTimestamp ?? '';
-  const b = right.metadata.creationTimestamp ?? '';
-  if (a !== b) return a < b ? -1 : 1;
-  return nameOf(left) < nameOf(right) ? -1 : 1;
-}
+const ageKey = oncePerObject((route: Route) => `${route.metadata.creationTimestamp ?? ''} ${nameOf(route)}`);
 
 export function nameOf(object: { metadata: { name: string; namespace?: string } }): string {
   return `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
