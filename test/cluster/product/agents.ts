@@ -6,7 +6,7 @@ type Spec = Readonly<Record<string, unknown>>;
 export const echoTool = {
   name: 'echo',
   description: 'Answers with its arguments and the name of its pod.',
-  command: 'printf "%s " "$HOSTNAME"; cat',
+  command: 'printf "%s " "$(cat /etc/hostname)"; cat',
   inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
 };
 

@@ -46,12 +46,12 @@ export async function openCluster(images: Images, name?: string): Promise<Cluste
 }
 
 export function openSpace(cluster: Cluster, namespace: string): Space {
-  const kubectl = (...args: string[]) => cluster.kubectl([...args, '-n', namespace]);
+  const kubectl = (...args: string[]) => cluster.kubectl(['-n', namespace, ...args]);
   return {
     cluster,
     namespace,
     kubectl,
-    tryKubectl: (...args) => cluster.tryKubectl([...args, '-n', namespace]),
+    tryKubectl: (...args) => cluster.tryKubectl(['-n', namespace, ...args]),
     async apply(...items) {
       const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
       await cluster.kubectl(['apply', '--server-side', '-n', namespace, '-f', '-'], { input });
