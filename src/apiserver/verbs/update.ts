@@ -88,7 +88,7 @@ export function replace(
   const candidate = restrict(target, old, next);
   keepSystemFields(candidate, old);
   kind.strategy.normalize?.(candidate);
-  const typed = !kind.custom || target.subresource !== undefined || isTyped(kind, 'status', next);
+  const typed = !kind.custom || isTyped(kind, 'status', next);
   candidate.metadata.managedFields = typed ? managed(candidate) : [];
   if (candidate.metadata.managedFields.length === 0) delete candidate.metadata.managedFields;
   kind.strategy.prepare?.(candidate, old);

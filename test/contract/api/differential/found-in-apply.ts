@@ -56,6 +56,13 @@ export const foundInApply: Sequences = {
     send('PUT', 'widgets/a', { change: { status: { conditions: [{}] } } }),
     send('PATCH', 'widgets/a/status?fieldManager=one', { body: { ...bare, status: null }, type: applyType }),
   ],
+  'a list where a time belongs in the status is kept, and takes all owners away': [
+    make(widget('a', { size: 2 })),
+    send('PATCH', 'widgets/a/status', {
+      body: { status: { conditions: [{ type: 'A', status: 'B', lastTransitionTime: ['a'] }] } },
+      type: mergeType,
+    }),
+  ],
   'a text with a format may be any scalar until it is validated': [apply('one', widget('a', { when: -1 }))],
   'what a configuration names stays its manager’s, even where the merge empties it': [
     make(widget('a', { nested: { deep: { leaf: 'x' } } })),
