@@ -61,9 +61,14 @@ function programmed(route: Route, verdict: RouteVerdict, routers: RouterFacts): 
   const behind = [...published].filter(([, digest]) => digest !== wanted).map(([name]) => name);
   if (behind.length === 0) return say('True', 'Programmed', 'Every router serves the Route as it is now.');
   const before = findCondition(route.status?.conditions, 'Programmed');
-  const isServed = before?.status === 'True' && before.observedGeneration === route.metadata.generation;
-  if (isServed && behind.every((name) => !late.has(name))) {
+  if (before && isServed(route) && behind.every((name) => !late.has(name))) {
     return say('True', 'Programmed', before.message);
   }
   return say('False', 'Pending', `Not taken up yet by ${behind.sort().join(', ')}.`);
+}
+
+/** True when its status says that every router served it as it is now. */
+export function isServed({ status, metadata }: Route): boolean {
+  const programmed = findCondition(status?.conditions, 'Programmed');
+  return programmed?.status === 'True' && programmed.observedGeneration === metadata.generation;
 }
