@@ -39,6 +39,19 @@ test('an agent key is HKDF-SHA256 of the master over namespace, name and uid', (
   assert.deepEqual(deriveAgentKey(masterKey(1), demoAgent).secret, expected);
 });
 
+test('a key is derived once for a master key object, and again after thousands of others', () => {
+  const master = masterKey(1);
+  const first = deriveAgentKey(master, demoAgent);
+  assert.equal(deriveAgentKey(master, demoAgent), first);
+  assert.notEqual(deriveAgentKey(masterKey(1), demoAgent), first);
+  for (let index = 0; index < 8_191; index += 1) deriveAgentKey(master, { ...demoAgent, uid: `u${index}` });
+  assert.equal(deriveAgentKey(master, demoAgent), first);
+  for (let index = 0; index < 8_192; index += 1) deriveAgentKey(master, { ...demoAgent, uid: `v${index}` });
+  const again = deriveAgentKey(master, demoAgent);
+  assert.notEqual(again, first);
+  assert.deepEqual(again, first);
+});
+
 test('no two identities or purposes share a key', () => {
   const master = masterKey(1);
   const keys = [

@@ -88,7 +88,24 @@ export function principalOf(namespace: string, name: string): string {
   return `agent:${namespace}/${name}`;
 }
 
+/** Forgotten with the master key's object, so that none outlives it. */
+const derived = new WeakMap<MasterKey, Map<string, WireKey>>();
+/** Of one master key: two for each of some thousand agents, 2 MiB at most. The longest unused make room. */
+const mostDerived = 8_192;
+
 function derive(master: MasterKey, info: string): WireKey {
+  const keys = derived.get(master) ?? new Map<string, WireKey>();
+  derived.set(master, keys);
+  const known = keys.get(info);
+  const key = known ?? deriveAnew(master, info);
+  if (known !== undefined) keys.delete(info);
+  keys.set(info, key);
+  const [oldest] = keys.size > mostDerived ? keys.keys().take(1) : [];
+  if (oldest !== undefined) keys.delete(oldest);
+  return key;
+}
+
+function deriveAnew(master: MasterKey, info: string): WireKey {
   const secret = Buffer.from(hkdfSync('sha256', master.secret, Buffer.alloc(0), info, keyBytes));
   return { kid: kidOf(secret), secret };
 }

@@ -5,6 +5,7 @@ import { validateObject } from '#api/validate.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
+import { oncePerObject } from '#kit/memo.ts';
 import type { Random } from '#kit/random.ts';
 import type { CacheEvent } from '#kube/cache.ts';
 import type { Client } from '#kube/client.ts';
@@ -224,9 +225,14 @@ function createGather(
 ): Gather {
   const references = referencesIn(options);
   const known = createAvailabilities(options);
+  const judged = new WeakMap<Memory, Judged>();
   return async (agent, memory) => ({
     agent,
-    ...refusedOrRun(agent, chooseRuntime(agent.spec.runtime.class, await known())),
+    ...refusedOrRun(
+      agent,
+      refusalsIn(agent, judged, memory),
+      chooseRuntime(agent.spec.runtime.class, await known()),
+    ),
     environment: gatherEnvironment(agent, references),
     dependencies: gatherDependencies(agent, references),
     masterKeys: masterKeysIn(options),
@@ -238,9 +244,28 @@ function createGather(
   });
 }
 
-function refusedOrRun(agent: Agent, runtime: RuntimeChoice): Pick<AgentFacts, 'refusals' | 'runtime'> {
+function refusedOrRun(
+  agent: Agent,
+  refusals: readonly Refusal[],
+  runtime: RuntimeChoice,
+): Pick<AgentFacts, 'refusals' | 'runtime'> {
   const unsupported = runtime.ok ? unsupportedFields(agent.spec, runtime.class) : [];
-  return { runtime, refusals: [...refusalsOf(agent), ...unsupported] };
+  return { runtime, refusals: [...refusals, ...unsupported] };
+}
+
+/** Judged once a generation: every status makes another object of the same spec. */
+function refusalsIn(agent: Agent, judged: WeakMap<Memory, Judged>, memory: Memory): readonly Refusal[] {
+  const { generation } = agent.metadata;
+  const last = judged.get(memory);
+  if (last !== undefined && last.generation === generation) return last.refusals;
+  const refusals = refusalsOf(agent);
+  if (generation !== undefined) judged.set(memory, { generation, refusals });
+  return refusals;
+}
+
+interface Judged {
+  readonly generation: number;
+  readonly refusals: readonly Refusal[];
 }
 
 /** What neither the schema's server nor its CEL rules could refuse when the object was written. */
@@ -266,8 +291,11 @@ function referencesIn({ agents, secrets, configMaps }: AgentControllerOptions): 
 
 function masterKeysIn({ secrets, homeNamespace }: AgentControllerOptions): MasterKey[] {
   const secret = secrets.cache.get({ namespace: homeNamespace, name: masterSecretName });
-  return secret === undefined ? [] : masterKeysFromSecret(secret);
+  return secret === undefined ? [] : masterKeysOf(secret);
 }
+
+/** The same objects from the same Secret, by which keys that are derived from them are known again. */
+const masterKeysOf = oncePerObject(masterKeysFromSecret);
 
 /** Asks the drivers whether they can run here, and again when the answer has aged: somebody may have installed one. */
 function createAvailabilities(options: AgentControllerOptions): () => Promise<readonly KnownDriver[]> {

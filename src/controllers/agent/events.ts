@@ -8,11 +8,18 @@ export interface Notice {
   readonly message: string;
 }
 
-/** Pure. What a change of status has to tell: a new reason at Ready, a new fault at Degraded, a new halt or refusal. */
+/** Steps of every start. */
+const stages = new Set(['Starting', 'Installing']);
+
+/**
+ * Pure. What a change of status has to tell: that it is Ready now, a new reason why it is not, a new fault at
+ * Degraded, a new halt or refusal. That an Agent starts is no news, and would be one write more for each.
+ */
 export function noticesOf(before: AgentStatus | undefined, after: AgentStatus): Notice[] {
   const notices: Notice[] = [];
   const ready = changed(before, after, 'Ready');
-  if (ready !== undefined) notices.push({ type: 'Normal', reason: ready.reason, message: ready.message });
+  if (ready !== undefined && !stages.has(ready.reason))
+    notices.push({ type: 'Normal', reason: ready.reason, message: ready.message });
   for (const type of ['Degraded', 'Halted'] as const) {
     const fault = changed(before, after, type);
     if (fault?.status === 'True')

@@ -17,7 +17,8 @@ const flagDefaults = {
   'leader-elect': 'true',
   'lease-seconds': '15',
   'status-listen': '0.0.0.0:9090',
-  concurrency: '8',
+  // A reconcile mostly waits for answers of the API.
+  concurrency: '24',
   // Within the pod's own time to end of 30 s.
   'stop-seconds': '10',
 };
