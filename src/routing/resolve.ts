@@ -56,11 +56,10 @@ function groupByHost(surfaces: readonly Surface[]): Map<string, HostPaths> {
     const { host, path } = surface.place;
     const paths = hosts.get(host) ?? { surfaces: new Map<string, Surface[]>(), exclusive: false };
     hosts.set(host, paths);
-    const here = [...(paths.surfaces.get(path) ?? []), surface];
-    paths.surfaces.set(
-      path,
-      here.sort((left, right) => kindRank[left.kind] - kindRank[right.kind]),
-    );
+    const here = paths.surfaces.get(path);
+    if (here === undefined) paths.surfaces.set(path, [surface]);
+    else here.push(surface);
+    here?.sort((left, right) => kindRank[left.kind] - kindRank[right.kind]);
     paths.exclusive ||= host !== '*' && surface.namespace !== home;
   }
   return hosts;
