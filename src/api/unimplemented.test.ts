@@ -16,10 +16,10 @@ describe('Fields that nothing carries out are named, never ignored', () => {
     ['Agent', { runtime: { class: 'Bwrap', idleAfterSeconds: 0 }, plugins: [], auth: { mode: 'none' } }, []],
     [
       'Agent',
-      { runtime: { class: 'Pod', image: 'x', idleAfterSeconds: 5 } },
-      ['spec.runtime.class', 'spec.runtime.image', 'spec.runtime.idleAfterSeconds'],
+      { runtime: { class: 'Container', image: 'x', idleAfterSeconds: 5 } },
+      ['spec.runtime.class', 'spec.runtime.idleAfterSeconds'],
     ],
-    ['Agent', { code: { git: { url: 'https://x' } } }, ['spec.code.git']],
+    ['Agent', { code: { git: { url: 'https://x' } } }, []],
     [
       'Agent',
       {

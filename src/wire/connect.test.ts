@@ -151,6 +151,7 @@ test(
       toolCount: 2,
       toolsDigest: 'd',
       lists: { tools: 'a', resources: 'b', prompts: 'c' },
+      idle: true,
     };
     const server = createServer(
       proving(key, 'w1', (request, response) => {
