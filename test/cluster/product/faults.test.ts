@@ -204,6 +204,12 @@ describe('After a fault everything is as without it', { skip: missingCluster, ti
     const uidOf = (name: string) => running[name === 'bound' ? 0 : 1]?.metadata.uid;
     if (nodes.size === 2) await cluster.addFakeNodes(1, { prefix: 'spare' });
     const began = performance.now();
+    const told: string[] = [];
+    agents.onChange((_, seen) => {
+      const ready = seen.metadata.name === 'bound' ? conditionOf(seen, 'Ready') : undefined;
+      const line = `${ready?.status} ${ready?.reason}: ${ready?.message}`;
+      if (ready !== undefined && !told.at(-1)?.endsWith(line)) told.push(`${seconds(began)} ${line}`);
+    });
     const silence = async () => {
       for (const node of nodes) await cluster.setFakeNodeReady(node, false);
     };
@@ -252,6 +258,7 @@ describe('After a fault everything is as without it', { skip: missingCluster, ti
     );
     progress(`# its pod is replaced ${seconds(deleted)} after the node was deleted`);
     assert.equal(podsOf('bound').length, 1);
+    progress(told.map((line) => `# bound said after ${line}`).join('\n'));
     await space.kubectl('delete', 'agents', 'bound', 'free', '--timeout=90s');
   });
 });

@@ -6,6 +6,7 @@ const { url, agent, tool, args, expect, rate, kinds } = JSON.parse(process.env.P
 const begun = performance.now();
 const failures = [];
 const times = [];
+const slow = [];
 const perKind = {};
 const answeredBy = {};
 let open = 0;
@@ -76,7 +77,9 @@ async function one(kind, turn) {
   const began = performance.now();
   try {
     await calls[kind](turn);
-    times.push(performance.now() - began);
+    const took = performance.now() - began;
+    times.push(took);
+    if (took > 1_000) slow.push({ at: Math.round(began - begun), took: Math.round(took), kind });
   } catch (error) {
     const cause = error.cause === undefined ? '' : ` (${error.cause.code ?? ''} ${error.cause.message})`;
     failures.push({
@@ -92,12 +95,25 @@ async function one(kind, turn) {
 
 const percentile = (part) =>
   Math.round(times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0);
+const countKinds = (calls) =>
+  Object.fromEntries(kinds.map((kind) => [kind, calls.filter((call) => call.kind === kind).length]));
 function report() {
   times.sort((a, b) => a - b);
   const seconds = (performance.now() - begun) / 1000;
   const latency = { p50: percentile(0.5), p99: percentile(0.99), max: percentile(1) };
   const failed = failures.length;
-  return { sent, failed, skipped, seconds, latency, perKind, answeredBy, failures: failures.slice(0, 20) };
+  return {
+    sent,
+    failed,
+    skipped,
+    seconds,
+    latency,
+    perKind,
+    answeredBy,
+    slow: countKinds(slow),
+    slowest: slow.toSorted((a, b) => b.took - a.took).slice(0, 5),
+    failures: failures.slice(0, 20),
+  };
 }
 
 for (let count = 0; count < 10; count += 1) sessions.push(await openSession());

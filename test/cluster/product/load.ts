@@ -12,6 +12,9 @@ export interface LoadReport {
   readonly seconds: number;
   /** Milliseconds. */
   readonly latency: Readonly<Record<'p50' | 'p99' | 'max', number>>;
+  /** Calls that took more than a second, by kind, and some of them. */
+  readonly slow: Readonly<Record<string, number>>;
+  readonly slowest: readonly { readonly at: number; readonly took: number; readonly kind: string }[];
   readonly perKind: Readonly<Record<string, number>>;
   /** Calls by the name that answers give, which is their pod's. */
   readonly answeredBy: Readonly<Record<string, number>>;

@@ -110,9 +110,9 @@ describe('No call fails', { skip: missingCluster, timeout: 1_200_000 }, () => {
     progress(`# ${name}: done in ${seconds(began)}`);
     await sleep(3_000);
     const report = await load.stop();
-    const { sent, failed, skipped, seconds: lasted, latency, answeredBy } = report;
+    const { sent, failed, skipped, seconds: lasted, latency, slow, slowest, answeredBy } = report;
     progress(
-      `# ${name}: ${JSON.stringify({ sent, failed, skipped, rate: sent / lasted, latency, answeredBy })}`,
+      `# ${name}: ${JSON.stringify({ sent, failed, skipped, rate: sent / lasted, latency, slow, slowest, answeredBy })}`,
     );
     if (outcome !== undefined) throw outcome.error;
     assert.ok(sent / lasted > plan.rate / 2, `only ${sent} calls in ${lasted} s: the machine is too busy`);
