@@ -41,10 +41,11 @@ export interface Load {
 /** Begins to call an agent from a pod of the cluster, through the router's Service. Resolves when it is under way. */
 export async function startLoad(space: Space, name: string, plan: LoadPlan): Promise<Load> {
   const program = await readFile(join(import.meta.dirname, 'load-program.mjs'), 'utf8');
-  const url = `http://ploinky-router.${space.namespace}.svc`;
+  const host = `ploinky-router.${space.namespace}.svc`;
+  const address = await space.kubectl('get', 'service', 'ploinky-router', '-o', 'jsonpath={.spec.clusterIP}');
   await space.apply(
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { 'load.mjs': program } },
-    loadPod(name, JSON.stringify({ args: {}, ...plan, url })),
+    loadPod(name, JSON.stringify({ args: {}, ...plan, url: `http://${host}` }), { host, address }),
   );
   await space.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=90s');
   return {
@@ -63,13 +64,15 @@ export async function startLoad(space: Space, name: string, plan: LoadPlan): Pro
   };
 }
 
-function loadPod(name: string, plan: string): object {
+function loadPod(name: string, plan: string, { host, address }: { host: string; address: string }): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name },
     spec: {
       restartPolicy: 'Never',
+      // Connections are what is tested: a name server that loses a question would hold up all of them.
+      hostAliases: [{ ip: address, hostnames: [host] }],
       automountServiceAccountToken: false,
       securityContext: {
         runAsNonRoot: true,
