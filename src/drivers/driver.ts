@@ -29,6 +29,8 @@ export interface Driver {
    * `done` is false while something is still ending; ask again after `watch` reported it.
    */
   remove(id: WorkloadId, options: { readonly retain: boolean }): Promise<{ readonly done: boolean }>;
+  /** The Agent is gone for good, and what `endsWithAgent` ends goes without `remove`: drops what is remembered of it. */
+  forget?(id: WorkloadId): void;
   /** Everything of this driver that exists, for finding orphans and for adoption after a restart. */
   list(): Promise<readonly WorkloadId[]>;
   /** Calls back whenever what `ensure` would answer for a workload may have changed. Returns the stop function. */

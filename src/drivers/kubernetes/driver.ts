@@ -9,9 +9,11 @@ import { readLogs } from './log-reader.ts';
 import { createLooks, type Looks, lostMs } from './looks.ts';
 import { createMemories, forgetGone, type Memory } from './memory.ts';
 import { installSecretName, podName, workloadIdOf } from './names.ts';
-import { isOutdated, observe, overdueMs } from './observe/observe.ts';
+import { noticesOf } from './notices.ts';
+import { observe, overdueMs } from './observe/observe.ts';
 import type { PodFacts } from './observe/pod-facts.ts';
 import { defaults, fieldManager, type KubernetesDriverOptions } from './options.ts';
+import { outdatedToReplace } from './outdated.ts';
 import { type Plan, planOf } from './plan.ts';
 import { deletePod, endLostPod } from './pod-ends.ts';
 import { refusalOf } from './refusals.ts';
@@ -19,7 +21,7 @@ import { removeChildren } from './remove-children.ts';
 import { type Children, pinnedCommit } from './render/children.ts';
 import { isPinned } from './render/git.ts';
 import { createAccessModes } from './storage-classes.ts';
-import { type Writer, writeChildren } from './write-children.ts';
+import { forgetClaims, type Writer, writeChildren } from './write-children.ts';
 
 /** How long a call waits for the first list of what is there. */
 const patienceMs = 700;
@@ -69,7 +71,8 @@ class KubernetesDriver implements Driver {
     const pods = this.#caches.podsOf(id.uid);
     forgetGone(memory, pods);
     memory.fault = undefined;
-    if (start) this.#chooseUpgrades(memory, pods, upgrade);
+    const { bundleImage: image } = this.#options.settings;
+    for (const uid of outdatedToReplace(pods, { image, allowed: upgrade, start })) memory.upgrading.add(uid);
     const plan = this.#plan(workload, memory, pods, start);
     try {
       if (start || pods.length > 0) await this.#carryOut(workload, memory, plan, commitOf(workload, pods));
@@ -100,8 +103,13 @@ class KubernetesDriver implements Driver {
     await this.#endLost(id, pods);
     if (this.#caches.podsOf(id.uid).length > 0) return { done: false };
     const isGone = await removeChildren(this.#writer, id, retain);
-    if (isGone) this.#memories.forget(id.uid);
+    if (isGone) this.forget(id);
     return { done: isGone };
+  }
+
+  forget(id: WorkloadId): void {
+    this.#memories.forget(id.uid);
+    forgetClaims(this.#writer, id);
   }
 
   async list(): Promise<readonly WorkloadId[]> {
@@ -167,15 +175,6 @@ class KubernetesDriver implements Driver {
     });
   }
 
-  /** A pod that never ran, perhaps because its image cannot be had, loses nothing by a newer agent-server. */
-  #chooseUpgrades({ upgrading }: Memory, pods: readonly PodFacts[], allowed: readonly string[]): void {
-    const { bundleImage } = this.#options.settings;
-    for (const pod of pods) {
-      const mayGo = allowed.includes(pod.uid) || !pod.hasRun;
-      if (mayGo && isOutdated(pod, bundleImage)) upgrading.add(pod.uid);
-    }
-  }
-
   #commitOf(workload: Workload, pods: readonly PodFacts[]): string | undefined {
     if (workload.code?.type !== 'git') return undefined;
     const { namespace, name } = workload.id;
@@ -190,10 +189,12 @@ class KubernetesDriver implements Driver {
       if (!plan.retire.some((pod) => pod.uid === uid)) memory.retiring.delete(uid);
     }
     await this.#deleteAll(id, plan.remove);
-    await this.#retire(id, memory, plan.retire);
     await this.#giveUp(id, plan.giveUp);
     await this.#endLost(id, this.#caches.podsOf(id.uid));
     const children = await writeChildren(this.#writer, workload, commit);
+    // Throws for what cannot be a pod, before anything that serves ends for it.
+    if (plan.retire.length > 0) children.pod(0, id.name);
+    await this.#retire(id, memory, plan.retire);
     await Promise.all(plan.create.map(({ slot, stuck }) => this.#create(workload, children, slot, stuck)));
   }
 
@@ -231,16 +232,9 @@ class KubernetesDriver implements Driver {
   /** Tells first, deletes when routers have had the time to leave the pods out. */
   async #retire(id: WorkloadId, { retiring }: Memory, pods: readonly PodFacts[]): Promise<void> {
     const { clock, noticeMs = defaults.noticeMs } = this.#options;
-    const now = clock.monotonic();
-    for (const { uid } of pods) {
-      if (retiring.has(uid)) continue;
-      retiring.set(uid, now);
-      this.#alarms.set(`retire ${uid}`, noticeMs, () => this.#tell(id));
-    }
-    await this.#deleteAll(
-      id,
-      pods.filter(({ uid }) => now - (retiring.get(uid) ?? now) >= noticeMs),
-    );
+    const { due, waiting } = noticesOf(retiring, pods, clock.monotonic(), noticeMs);
+    for (const { uid, ms } of waiting) this.#alarms.set(`retire ${uid}`, ms, () => this.#tell(id));
+    await this.#deleteAll(id, due);
   }
 
   async #deleteAll(id: WorkloadId, pods: readonly PodFacts[]): Promise<void> {

@@ -16,6 +16,11 @@ export const codeConfigMapName = (agent: string) => `${agent}-code`;
 export const networkPolicyName = (agent: string) => `${agent}-agent`;
 export const claimName = (agent: string, slot: number) => `${agent}-workspace-${slot}`;
 
+/** Whether a Secret of the name would be the controller's, were there an Agent that is called so. */
+export function mayBecomeOwnSecret(name: string): boolean {
+  return /.-(agent|install)$/.test(name);
+}
+
 /** Annotation on a child that is changed in place: digest of what the controller wrote. */
 export const contentDigestAnnotation = 'ploinky.dev/content-digest';
 /** Annotation on the install Secret: the commit that the spec (its hash is beside it) is pinned to. */

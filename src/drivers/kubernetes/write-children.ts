@@ -7,14 +7,15 @@ import {
 import { agentUidLabel, managedByLabel, managedByValue } from '#api/labels.ts';
 import type { KubeObject, Resource, Secret } from '#api/meta.ts';
 import { configMapResource, secretResource } from '#api/resources.ts';
+import type { TerminalError } from '#kit/errors.ts';
 import { canonicalJson } from '#kit/json.ts';
 import type { Client } from '#kube/client.ts';
-import { isAlreadyExists, isForbidden } from '#kube/errors.ts';
+import { isAlreadyExists, isConflict, isForbidden } from '#kube/errors.ts';
 import { keyOf, type ObjectKey } from '#kube/key.ts';
 import { driverError } from '../errors.ts';
-import type { Workload } from '../workload.ts';
+import type { Workload, WorkloadId } from '../workload.ts';
 import type { Caches } from './caches.ts';
-import { contentDigestAnnotation, installSecretName } from './names.ts';
+import { claimName, contentDigestAnnotation, installSecretName, mayBecomeOwnSecret } from './names.ts';
 import { fieldManager, type KubernetesDriverOptions } from './options.ts';
 import { type Children, pinnedCommit, renderChildren } from './render/children.ts';
 import { isOwnSecret, namedSecrets } from './render/overlay.ts';
@@ -68,16 +69,21 @@ export async function writeChildren(
   return children;
 }
 
-/** An author may use the Secrets of the namespace, not those that hold other agents' keys. */
+/**
+ * An author may use the Secrets of the namespace, not those that hold other agents' keys: neither one that is there
+ * nor one that the pod would find in its place once another Agent is made.
+ */
 function refuseForeignSecrets(secrets: ObjectSource<Secret>, workload: Workload): void {
   const { namespace } = workload.id;
   for (const { field, name } of namedSecrets(workload)) {
     const secret = secrets.get({ namespace, name });
-    if (secret === undefined || !isOwnSecret(secret)) continue;
-    throw driverError(
-      'PodTemplate',
-      `${field}: Secret "${name}" is the controller's own and not for agents.`,
-    );
+    const isOwn = secret === undefined ? mayBecomeOwnSecret(name) : isOwnSecret(secret);
+    if (!isOwn) continue;
+    const why =
+      secret === undefined
+        ? 'is not there, and the name is one that the controller gives; make it first, or choose another name'
+        : "is the controller's own and not for agents";
+    throw driverError('PodTemplate', `${field}: Secret "${name}" ${why}.`);
   }
 }
 
@@ -93,8 +99,14 @@ async function writeChild<T extends KubeObject>(
     refuseForeign(known);
     if (isSame(known, object)) return;
   }
-  const written = await options.client.apply<T>(resource, object, { fieldManager, force: true });
-  caches.quietly(() => source.observe(written));
+  // What is not known may be there all the same, without our label: its owner's fields are not taken away.
+  const force = known !== undefined;
+  try {
+    const written = await options.client.apply<T>(resource, object, { fieldManager, force });
+    caches.quietly(() => source.observe(written));
+  } catch (error) {
+    throw !force && isConflict(error) ? foreign(object, error) : error;
+  }
 }
 
 /** A namespace that is not read yet says nothing by not having an object. Who may not ask writes all the same. */
@@ -111,10 +123,13 @@ async function askFor<T extends KubeObject>(
   });
 }
 
-function refuseForeign({ kind, metadata }: KubeObject): void {
-  if (metadata.labels?.[managedByLabel] === managedByValue) return;
+function refuseForeign(known: KubeObject): void {
+  if (known.metadata.labels?.[managedByLabel] !== managedByValue) throw foreign(known);
+}
+
+function foreign({ kind, metadata }: KubeObject, cause?: unknown): TerminalError {
   const message = `${kind} "${metadata.name}" is there and not the controller's; rename it or the Agent.`;
-  throw driverError('PodTemplate', message);
+  return driverError('PodTemplate', message, cause);
 }
 
 /** By digest; a policy that somebody changed by hand is compared itself: nobody else notices. */
@@ -151,6 +166,12 @@ async function writeClaim(writer: Writer, claim: PersistentVolumeClaim): Promise
     if (!isAlreadyExists(error)) throw error;
     foreignClaims.add(text);
   }
+}
+
+/** The next Agent of the name looks again: whoever made the claims may have taken them away. */
+export function forgetClaims({ foreignClaims }: Writer, { namespace, name }: WorkloadId): void {
+  const prefix = `${namespace}/${claimName(name, 0)}`.slice(0, -1);
+  for (const text of foreignClaims) if (text.startsWith(prefix)) foreignClaims.delete(text);
 }
 
 async function adoptClaim(
