@@ -15,7 +15,8 @@ import type { IndexFunctions } from '#kube/indexes.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { masterSecretName } from '#wire/keys.ts';
-import { agentIndexes, createAgentController, type SecretAccess } from './agent/controller.ts';
+import type { NamespaceAccess } from './agent/access.ts';
+import { agentIndexes, createAgentController } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
 import { awaitMasterKey } from './master-key.ts';
@@ -50,9 +51,9 @@ export interface SharedInformers {
   readonly agents: Informer<Agent>;
   /** Of at least the home namespace and every namespace that has Agents. */
   readonly secrets: Informer<Secret>;
-  /** The same, when it reads a namespace at a time. */
-  readonly secretAccess?: SecretAccess;
   readonly configMaps: Informer<ConfigMap>;
+  /** How far these two are, when they read a namespace at a time. */
+  readonly access?: NamespaceAccess;
 }
 
 export interface Manager {
@@ -68,8 +69,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   await awaitMasterKey(options.client, options.homeNamespace, options);
   const inform = informerFactory(options);
   const { homeNamespace, hostClaims = {} } = options;
-  const { agents, secrets, configMaps, secretAccess } = options.informers ?? ownInformers(inform);
-  const access = secretAccess === undefined ? {} : { secretAccess };
+  const { agents, secrets, configMaps, access } = options.informers ?? ownInformers(inform);
   const routes = inform<Route>(routeResource);
   const tasks = inform<Task>(taskResource);
   const leases = inform<Lease>(leaseResource, {}, homeNamespace);
@@ -79,7 +79,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     instance: options.identity,
   });
   const controllers = [
-    createAgentController({ ...options, agents, secrets, ...access, configMaps, events }),
+    createAgentController({ ...options, agents, secrets, configMaps, ...(access && { access }), events }),
     createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
     createTaskController({ ...options, tasks }),
   ];

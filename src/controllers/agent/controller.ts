@@ -14,14 +14,14 @@ import type { EventRecorder } from '#kube/events.ts';
 import type { Informer } from '#kube/informer.ts';
 import type { ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
-import type { NamespacedInformers } from '#kube/namespaced-informers.ts';
 import { settled } from '#kube/result.ts';
 import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
 import { openChanges } from '#wire/changes.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
+import { blockedIn, type NamespaceAccess } from './access.ts';
 import type { HostSettings } from './desired.ts';
-import type { AgentFacts, Blocked, Refusal, RuntimeChoice } from './facts.ts';
+import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
 import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
@@ -52,8 +52,6 @@ export const agentIndexes = {
     ),
 };
 
-export type SecretAccess = Pick<NamespacedInformers<Secret>, 'settled' | 'forbidden' | 'onAccess'>;
-
 export interface AgentControllerOptions {
   readonly client: Client;
   readonly agents: Informer<Agent>;
@@ -62,8 +60,8 @@ export interface AgentControllerOptions {
   readonly drivers: readonly Driver[];
   readonly host: HostSettings;
   readonly events: EventRecorder;
-  /** Where Secrets are read a namespace at a time. Default: `secrets` knows them all. */
-  readonly secretAccess?: SecretAccess;
+  /** Where Secrets and ConfigMaps are read a namespace at a time. Default: `secrets` and `configMaps` know them all. */
+  readonly access?: NamespaceAccess;
   /** Namespace of the master key's Secret. */
   readonly homeNamespace: string;
   readonly clock: Clock;
@@ -157,7 +155,9 @@ function createSources(
       onEnqueue(enqueue);
       return () => onEnqueue(() => undefined);
     }),
-    callbackSource((enqueue) => options.secretAccess?.onAccess(enqueueAgentsOf(agents, enqueue)) ?? nothing),
+    callbackSource(
+      (enqueue) => options.access?.secrets.onAccess(enqueueAgentsOf(agents, enqueue)) ?? nothing,
+    ),
   ];
 }
 
@@ -200,26 +200,10 @@ function named(agent: Agent, names: readonly (string | undefined)[] | undefined)
   return (names ?? []).flatMap((name) => (name === undefined ? [] : [`${namespace}/${name}`]));
 }
 
-/** What is not known is no reason to act: an unread Secret is not a missing one. */
-async function blockedIn(
-  namespace: string,
-  { secretAccess, homeNamespace }: AgentControllerOptions,
-): Promise<Blocked | undefined> {
-  if (secretAccess === undefined) return undefined;
-  const state = await secretAccess.settled(namespace);
-  if (state === 'synced') return undefined;
-  if (state !== 'forbidden') {
-    return { reason: 'Starting', message: 'The Secrets of the namespace are being read.' };
-  }
-  const said = secretAccess.forbidden(namespace) ?? '';
-  const grant = `kubectl create rolebinding ploinky-agent-secrets -n ${namespace} --clusterrole=ploinky-agent-secrets --serviceaccount=${homeNamespace}:ploinky-controller`;
-  const message = `The controller may not read the Secrets of namespace ${namespace}. To let it, add the namespace to the chart's agentNamespaces, or: ${grant} (${said})`;
-  return { reason: 'Forbidden', message };
-}
-
 type Gather = (agent: Agent, memory: Memory) => Promise<AgentFacts>;
 
-function createGather(
+/** Reads what is known, once enough of the namespace is: see `blockedIn`. */
+export function createGather(
   options: AgentControllerOptions,
   reportsOf: (uid: string) => AgentFacts['reports'],
 ): Gather {
@@ -228,6 +212,8 @@ function createGather(
   const judged = new WeakMap<Memory, Judged>();
   return async (agent, memory) => ({
     agent,
+    // Before anything is looked up in a namespace whose objects may be on their way.
+    blocked: await blockedIn(agent.metadata.namespace ?? '', options),
     ...refusedOrRun(
       agent,
       refusalsIn(agent, judged, memory),
@@ -239,7 +225,6 @@ function createGather(
     history: memory.history,
     observed: memory.observed,
     reports: reportsOf(agent.metadata.uid ?? ''),
-    blocked: await blockedIn(agent.metadata.namespace ?? '', options),
     now: options.clock.now(),
   });
 }

@@ -19,6 +19,8 @@ function createStage(initial: Agent) {
     events: [] as string[],
     ensured: [] as { workload: Workload; start: boolean; upgrade?: readonly string[] | undefined }[],
     removed: [] as { retain: boolean }[],
+    forgotten: [] as string[],
+    upgrades: createUpgrades(1),
     followed: [] as ReportTarget[],
     report: undefined as AgentReport | undefined,
     answer: (workload: Workload): Observed => makeObserved({ specHash: workload.specHash }),
@@ -48,6 +50,7 @@ function createStage(initial: Agent) {
       stage.removed.push({ retain });
       return { done: stage.gone };
     },
+    forget: ({ uid }) => void stage.forgotten.push(uid),
     list: async () => [],
     watch: () => () => undefined,
     logs: async function* () {},
@@ -80,7 +83,7 @@ function createStage(initial: Agent) {
       close: () => undefined,
     },
     host: { codeRoot: '/ws' },
-    upgrades: createUpgrades(1),
+    upgrades: stage.upgrades,
     events: { event: (_about, type, reason) => stage.events.push(`${type} ${reason}`) },
     observe: replace,
     gather: async (agent, memory) =>
@@ -279,6 +282,7 @@ test('an Agent that is gone without its finalizer takes its sandbox along, not i
   stage.gone = true;
   assert.equal(await stage.forget(id), true);
   assert.deepEqual(stage.removed, [{ retain: true }, { retain: true }]);
+  assert.deepEqual(stage.forgotten, [id.uid, id.uid], 'the driver need not remember it either');
 });
 
 test('a deleted Agent leaves the API only when its sandbox is gone', async () => {
@@ -396,4 +400,19 @@ test('an outdated agent-server is replaced when nobody uses it, one instance at 
   stage.report = makeReport({ instance: 'p2', idle: true });
   await stage.reconcile();
   assert.deepEqual(stage.ensured.at(-1)?.upgrade, ['p2']);
+});
+
+test('an Agent that is suspended while its agent-server is replaced lets others be replaced', async () => {
+  const stage = createStage(makeAgent());
+  stage.facts = onCluster;
+  const instances = [pod({ outdated: true })];
+  stage.answer = ({ specHash }) => makeObserved({ specHash, instances, current: 1 });
+  stage.report = makeReport({ instance: 'p1', idle: true });
+  await stage.reconcile();
+  await stage.reconcile();
+  assert.deepEqual(stage.ensured.at(-1)?.upgrade, ['p1']);
+  assert.equal(stage.upgrades.admit('another'), false);
+  stage.agent = makeAgent({ runtime: { suspend: true } });
+  await stage.reconcile();
+  assert.equal(stage.upgrades.admit('another'), true);
 });

@@ -69,6 +69,7 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
       memories.delete(id.uid);
       options.reports.forget(id.uid);
       options.upgrades.release(id.uid);
+      for (const driver of options.drivers) driver.forget?.(id);
       return removeEverywhere(
         options.drivers.filter(({ endsWithAgent }) => endsWithAgent !== true),
         id,
@@ -123,6 +124,7 @@ async function act(
   const id = identityOf(facts.agent);
   if (verdict.action === 'stop' || verdict.action === 'refuse') {
     options.reports.forget(id.uid);
+    options.upgrades.release(id.uid);
     return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
   }
   if (verdict.action === 'leave') return { observed: memory.observed };

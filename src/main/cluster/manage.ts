@@ -63,7 +63,7 @@ export async function manageCluster({
     hostClaims,
     concurrency,
     signal,
-    informers: { ...informers, secretAccess: informers.secrets },
+    informers: { ...informers, access: informers },
   });
   return {
     async stop() {
