@@ -76,3 +76,15 @@ test('it is quiet when nothing has run for a while, and when patience ends', asy
   await clock.advance(600);
   assert.equal(given, true);
 });
+
+test('it is not quiet while a task runs that nobody holds a request open for', async () => {
+  const { stage, clock, activity } = createStage();
+  stage.busy = true;
+  let quiet = 0;
+  void activity.quiet(200, 10_000).then(() => (quiet = clock.monotonic()));
+  await clock.advance(1_000);
+  assert.equal(quiet, 0);
+  stage.busy = false;
+  await clock.advance(1_000);
+  assert.ok(quiet >= 1_150 && quiet <= 1_300, String(quiet));
+});

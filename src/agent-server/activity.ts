@@ -6,7 +6,7 @@ import { proofPath } from '#wire/challenge.ts';
 export interface Activity {
   /** True when for `idleAfterMs` no request was made or answered and no task ran or waited. */
   readonly idle: boolean;
-  /** Resolves when no request has been answered for `quietMs`, at the latest after `patienceMs`. */
+  /** Resolves when no request was answered and no task ran or waited for `quietMs`, at the latest after `patienceMs`. */
   quiet(quietMs: number, patienceMs: number): Promise<void>;
   close(): void;
 }
@@ -69,7 +69,7 @@ export function watchActivity({ server, clock, idleAfterMs, isBusy, onChange }: 
       let since = clock.monotonic();
       while (clock.monotonic() < end && clock.monotonic() - since < quietMs) {
         await clock.sleep(lookMs);
-        if (running > 0) since = clock.monotonic();
+        if (running > 0 || (await isBusy())) since = clock.monotonic();
       }
     },
     close() {
