@@ -215,7 +215,7 @@ function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): v
   const targets = observed.instances
     .filter(({ exit, terminating, address }) => exit === undefined && !terminating && address !== '')
     .filter(({ ready }) => ready !== undefined || observed.phase === 'Running')
-    .map(({ uid, address }) => ({ agent, instance: uid, address, keys }));
+    .map(({ uid, address, ready = false }) => ({ agent, instance: uid, address, keys, answers: ready }));
   reports.follow(agent.uid, targets, (instance) => reportBefore(facts.agent.status, instance));
 }
 

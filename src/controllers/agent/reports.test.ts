@@ -170,3 +170,22 @@ test('every instance has a stream and a report of its own', async () => {
   assert.deepEqual([streams.opened[1]?.options.signal.aborted, reports.get('u1')], [true, []]);
   reports.close();
 });
+
+test('an agent-server that took long to start is heard as soon as it is known to answer', async () => {
+  const { streams, clock, reports, target } = createStage();
+  streams.refuse = true;
+  reports.follow('u1', [{ ...target, answers: false }]);
+  await clock.advance(90_000);
+  streams.refuse = false;
+  reports.follow('u1', [{ ...target, answers: true }]);
+  assert.equal(streams.opened.length, 1, 'not only after the pause');
+  reports.follow('u1', [{ ...target, answers: true }]);
+  streams.opened[0]?.push(state(true));
+  await setImmediate();
+  reports.follow('u1', [{ ...target, answers: false }]);
+  reports.follow('u1', [{ ...target, answers: true }]);
+  assert.equal(streams.opened.length, 1, 'one that is heard is not opened again');
+  await clock.advance(60_000);
+  assert.equal(streams.opened.length, 1, 'and the one before has ended');
+  reports.close();
+});

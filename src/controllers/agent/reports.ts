@@ -13,6 +13,8 @@ export interface ReportTarget {
   readonly instance: string;
   readonly address: string;
   readonly keys: readonly WireKey[];
+  /** The substrate says that it answers: one that was tried in vain before, while it was starting, is tried at once. */
+  readonly answers?: boolean;
 }
 
 /**
@@ -92,7 +94,7 @@ export function createAgentReports(options: ReportsOptions): AgentReports {
 function endOthers(feeds: Map<string, Feed>, targets: readonly ReportTarget[]): void {
   for (const [instance, feed] of feeds) {
     const wanted = targets.find((target) => target.instance === instance);
-    if (wanted !== undefined && sameTarget(feed.target, wanted)) continue;
+    if (wanted !== undefined && sameTarget(feed.target, wanted) && !isNewsFor(feed, wanted)) continue;
     feed.stop.abort();
     feeds.delete(instance);
   }
@@ -102,6 +104,12 @@ function sameTarget(a: ReportTarget, b: ReportTarget): boolean {
   const kids = (target: ReportTarget) => target.keys.map((key) => key.kid).join();
   return a.instance === b.instance && a.address === b.address && kids(a) === kids(b);
 }
+
+/** The pause between two tries may be long by the time that there is somebody to listen to. */
+function isNewsFor({ target, report }: Feed, wanted: ReportTarget): boolean {
+  return report === undefined && wanted.answers === true && target.answers !== true;
+}
+
 async function listen(feed: Feed, options: ReportsOptions): Promise<void> {
   const { signal } = feed.stop;
   let failures = 0;
