@@ -69,7 +69,7 @@ const cases: Record<
   },
   'without a master key everything waits, and nobody is asked to do anything': {
     facts: { masterKeys: [] },
-    action: 'hold',
+    action: 'leave',
     reason: 'Starting',
   },
   'a cycle of dependencies is shown whole': {

@@ -76,7 +76,7 @@ function namespaceIsUnknown({ blocked }: AgentFacts): Verdict | undefined {
 
 function masterKeyIsAbsent({ masterKeys }: AgentFacts): Verdict | undefined {
   if (masterKeys.length > 0) return undefined;
-  return { action: 'hold', reason: 'Starting', message: 'The master key is being made.', wait: 1_000 };
+  return { action: 'leave', reason: 'Starting', message: 'The master key is being made.', wait: 1_000 };
 }
 
 function dependenciesFormACycle({ dependencies }: AgentFacts): Verdict | undefined {

@@ -385,6 +385,32 @@ test('a controller that lacks rights in the namespace says which', async () => {
   assert.deepEqual([ready?.reason, ready?.message], ['Forbidden', 'kubectl create rolebinding …']);
 });
 
+test('a controller that starts and may not look, or not yet, leaves calls their way', async () => {
+  const earlier = createStage(makeAgent());
+  earlier.facts = onCluster;
+  earlier.answer = ({ specHash }) => makeObserved({ specHash, instances: [pod()], current: 1 });
+  await earlier.reconcile();
+  const before = earlier.agent?.status;
+  assert.equal(before?.endpoints?.[0]?.ready, true);
+  for (const unknown of [
+    { blocked: { reason: 'Starting' as const, message: 'The Secrets of the namespace are being read.' } },
+    { masterKeys: [] },
+  ]) {
+    const later = createStage(earlier.agent ?? makeAgent());
+    later.facts = { ...onCluster, ...unknown };
+    await later.reconcile();
+    assert.deepEqual([later.writes, later.ensured, later.agent?.status], [[], [], before]);
+  }
+  const barred = createStage(earlier.agent ?? makeAgent());
+  barred.facts = { ...onCluster, blocked: { reason: 'Forbidden', message: 'kubectl create rolebinding …' } };
+  await barred.reconcile();
+  const degraded = barred.agent?.status?.conditions?.find(({ type }) => type === 'Degraded');
+  assert.deepEqual([degraded?.status, degraded?.reason, barred.ready()], ['True', 'Forbidden', 'Ready']);
+  assert.deepEqual(barred.agent?.status?.endpoints, before?.endpoints);
+  await barred.reconcile();
+  assert.deepEqual(barred.writes, ['status']);
+});
+
 test('an outdated agent-server is replaced when nobody uses it, one instance at a time', async () => {
   const stage = createStage(makeAgent({ runtime: { replicas: 2 } }));
   stage.facts = onCluster;

@@ -128,7 +128,7 @@ async function act(
     return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
   }
   if (verdict.action === 'leave') return { observed: memory.observed };
-  if (!facts.runtime.ok || facts.masterKeys.length === 0) return { observed: undefined };
+  if (!facts.runtime.ok) return { observed: undefined };
   const driver = driverNamed(options.drivers, facts.runtime.driver);
   if (memory.driver !== driver.name) {
     if (!(await removeElsewhere(options.drivers, driver, id))) return { observed: stopping };

@@ -19,6 +19,9 @@ interface Finding {
  */
 export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed | undefined): AgentStatus {
   const { agent } = facts;
+  if (verdict.action === 'leave' && observed === undefined && hasEndpoints(agent.status)) {
+    return leftAsItWas(facts, verdict, agent.status);
+  }
   const reports = currentReports(facts.reports, observed);
   const endpoints = endpointsOf(facts, observed, reports);
   const answering = endpoints.filter((endpoint) => endpoint.ready).length;
@@ -34,6 +37,26 @@ export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed
     ...describeTools(facts, reports),
     ...(observed?.codeRevision === undefined ? {} : { codeRevision: observed.codeRevision }),
   };
+}
+
+function hasEndpoints(status: AgentStatus | undefined): status is AgentStatus {
+  return (status?.endpoints ?? []).length > 0;
+}
+
+/**
+ * For a controller that has looked at nothing yet: routers go by the endpoints, and what served before it came is
+ * served on. What it lacks itself is told beside that; what passes in a moment is not.
+ */
+function leftAsItWas(
+  { agent, now }: AgentFacts,
+  { reason, message }: Verdict,
+  before: AgentStatus,
+): AgentStatus {
+  if (reason === 'Starting') return before;
+  const { generation } = agent.metadata;
+  const observedGeneration = generation === undefined ? {} : { observedGeneration: generation };
+  const degraded = { type: 'Degraded', status: 'True' as const, reason, message, ...observedGeneration };
+  return { ...before, conditions: [...setCondition(before.conditions ?? [], degraded, new Date(now))] };
 }
 
 /** Reports count only for instances that run now. */
