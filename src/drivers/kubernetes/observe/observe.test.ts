@@ -156,6 +156,11 @@ const faults: Record<string, [pod: Pod, reason: string, says: RegExp]> = {
     'VolumePending',
     /unbound/,
   ],
+  'a class that has no volume left': [
+    pending("0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind."),
+    'VolumePending',
+    /available persistent volumes/,
+  ],
   'an eviction': [
     podOf({
       phase: 'Failed',

@@ -19,7 +19,7 @@ function notScheduled(pod: Pod): Fault | undefined {
   const scheduled = find(pod, 'PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
   const { reason = '', message = '' } = scheduled;
-  if (/persistentvolumeclaim|binding volumes/i.test(message)) {
+  if (/persistentvolumeclaim|binding volumes|persistent volumes to bind/i.test(message)) {
     const claims = pod.spec.volumes?.flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []) ?? [];
     return fault('VolumePending', `Claim ${claims.join(', ')} is not bound: ${message}`);
   }
