@@ -11,6 +11,8 @@ interface Case {
 }
 
 const node = (script: string) => ['node', '-e', script];
+/** For programs that do not heed SIGTERM. */
+const brief = { podTemplate: { spec: { terminationGracePeriodSeconds: 2 } } };
 const gpu = 'example.test/gpu';
 
 export const cases: readonly Case[] = [
@@ -32,6 +34,7 @@ export const cases: readonly Case[] = [
     name: 'hungry',
     what: 'out of memory',
     spec: {
+      ...brief,
       command: node('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1))'),
       runtime: { resources: { limits: { memory: '128Mi' } } },
     },
@@ -126,7 +129,7 @@ export const cases: readonly Case[] = [
   {
     name: 'no-upstream',
     what: 'an own server that does not answer',
-    spec: { command: node('setInterval(() => 0, 1e6)'), mcp: { upstream: { port: 7001 } } },
+    spec: { ...brief, command: node('setInterval(() => 0, 1e6)'), mcp: { upstream: { port: 7001 } } },
     reason: 'UpstreamNotReady',
     says: /7001|upstream|answer/,
   },

@@ -42,6 +42,7 @@ describe('What a person reads of an agent that does not run', {
       input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: policies(space.namespace) }),
     });
     await space?.remove();
+    await space?.cluster.tryKubectl(['delete', '--ignore-not-found', 'storageclass/late-class']);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
