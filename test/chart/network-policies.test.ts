@@ -7,7 +7,7 @@ import { networkPolicySpec } from '#drivers/kubernetes/render/network-policy.ts'
 import type { PodSettings } from '#drivers/kubernetes/settings.ts';
 import type { Workload } from '#drivers/workload.ts';
 import { findHelm, homeNamespace, render } from '../../scripts/chart/helm.ts';
-import { allows, type End } from './network-policies.ts';
+import { connects, type End } from '../contract/driver/network-evaluator.ts';
 import { type Deployment, isDeployment, valueSets } from './objects.ts';
 
 const helm = await findHelm((line) => process.stderr.write(`${line}\n`));
@@ -91,7 +91,7 @@ describe('network policies of the chart and of an agent, together', options, () 
         it(`${from} → ${to}:${port} ${allowed ? 'passes' : 'does not pass'}`, () => {
           const [source, target] = [ends[from], ends[to]];
           assert.ok(source && target);
-          assert.equal(allows(policies, source, target, port), allowed);
+          assert.equal(connects(policies, source, target, port), allowed);
         });
       }
     });
@@ -108,13 +108,13 @@ describe('network policies of the chart and of an agent, together', options, () 
       [own, true],
       [agent, false],
     ] as const) {
-      assert.equal(allows(policies, one, router, 8081), expected);
-      assert.equal(allows(policies, one, egress, 3128), expected);
-      assert.equal(allows(policies, router, one, 7000), expected);
-      assert.equal(allows(policies, controller, one, 7000), expected);
+      assert.equal(connects(policies, one, router, 8081), expected);
+      assert.equal(connects(policies, one, egress, 3128), expected);
+      assert.equal(connects(policies, router, one, 7000), expected);
+      assert.equal(connects(policies, controller, one, 7000), expected);
     }
-    assert.ok(allows(policies, router, apiServer, 443));
-    assert.ok(!allows(policies, router, outside, 443));
+    assert.ok(connects(policies, router, apiServer, 443));
+    assert.ok(!connects(policies, router, outside, 443));
   });
 });
 

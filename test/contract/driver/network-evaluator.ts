@@ -13,16 +13,18 @@ export interface End {
     readonly namespace: string;
     readonly namespaceLabels?: Readonly<Record<string, string>>;
     readonly labels: Readonly<Record<string, string>>;
+    /** Container ports by name. */
+    readonly ports?: Readonly<Record<string, number>>;
   };
 }
 
 /**
  * Whether a network that follows NetworkPolicies lets `from` connect to a TCP port of `to`, by the rules of
  * https://kubernetes.io/docs/concepts/services-networking/network-policies/: a pod that no policy of a direction
- * selects is open in it, and of those that select it one has to allow the connection. Ports by number only.
+ * selects is open in it, and of those that select it one has to allow the connection.
  */
 export function connects(policies: readonly NetworkPolicy[], from: End, to: End, port: number): boolean {
-  return allows(policies, 'Egress', from, to, port) && allows(policies, 'Ingress', to, from, port);
+  return allows(policies, 'Egress', from, to, port, to) && allows(policies, 'Ingress', to, from, port, to);
 }
 
 function allows(
@@ -31,6 +33,7 @@ function allows(
   self: End,
   other: End,
   port: number,
+  target: End,
 ): boolean {
   const selecting = policies.filter((policy) => selects(policy, direction, self));
   if (selecting.length === 0) return true;
@@ -42,7 +45,7 @@ function allows(
     return rules.some(
       ({ peers = [], ports = [] }) =>
         (peers.length === 0 || peers.some((peer) => isPeer(peer, other, metadata.namespace ?? ''))) &&
-        (ports.length === 0 || ports.some((entry) => isPort(entry, port))),
+        (ports.length === 0 || ports.some((entry) => isPort(entry, port, target))),
     );
   });
 }
@@ -68,8 +71,10 @@ function isPeer(peer: NetworkPolicyPeer, { pod, address }: End, policyNamespace:
   return inNamespace && matches(peer.podSelector ?? {}, pod.labels);
 }
 
-function isPort({ protocol = 'TCP', port }: NetworkPolicyPort, wanted: number): boolean {
-  return protocol === 'TCP' && (port === undefined || port === wanted);
+/** A port by name is one of the pod that is connected to. */
+function isPort({ protocol = 'TCP', port }: NetworkPolicyPort, wanted: number, { pod }: End): boolean {
+  const number = typeof port === 'string' ? pod?.ports?.[port] : port;
+  return protocol === 'TCP' && (port === undefined || number === wanted);
 }
 
 function matches(
