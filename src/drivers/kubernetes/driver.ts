@@ -1,6 +1,6 @@
 import { type Pod, podResource } from '#api/cluster-kinds.ts';
 import { CodedError, messageOf } from '#kit/errors.ts';
-import { isAlreadyExists, isNotFound } from '#kube/errors.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts';
 import type { Availability, Driver, EnsureOptions, LogOptions } from '../driver.ts';
 import type { Fault, Observed, Workload, WorkloadId } from '../workload.ts';
 import { type Alarms, createAlarms } from './alarms.ts';
@@ -243,13 +243,14 @@ class KubernetesDriver implements Driver {
 
   /** A kubelet ends a pod for good whose time is over, and starts nothing in it again; its logs stay. */
   async #giveUp({ namespace }: WorkloadId, pods: readonly PodFacts[]): Promise<void> {
-    const body = { spec: { activeDeadlineSeconds: 1 } };
-    for (const { name } of pods) {
+    for (const { name, uid } of pods) {
+      // With another uid the API refuses: a pod of the same name is not this one.
+      const body = { metadata: { uid }, spec: { activeDeadlineSeconds: 1 } };
       try {
         const key = { namespace, name };
         await this.#options.client.patch<Pod>(podResource, key, { type: 'merge', body }, { fieldManager });
       } catch (error) {
-        if (!isNotFound(error)) throw error;
+        if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     }
   }

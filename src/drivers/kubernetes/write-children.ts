@@ -7,7 +7,7 @@ import {
 import { agentUidLabel, managedByLabel, managedByValue } from '#api/labels.ts';
 import type { KubeObject, Resource, Secret } from '#api/meta.ts';
 import { configMapResource, secretResource } from '#api/resources.ts';
-import type { TerminalError } from '#kit/errors.ts';
+import { CodedError, type TerminalError } from '#kit/errors.ts';
 import { canonicalJson } from '#kit/json.ts';
 import type { Client } from '#kube/client.ts';
 import { isAlreadyExists, isConflict, isForbidden } from '#kube/errors.ts';
@@ -184,10 +184,13 @@ async function adoptClaim(
   const isOurs = known.metadata.labels?.[agentUidLabel] === claim.metadata.labels?.[agentUidLabel];
   if (isOurs && known.metadata.annotations?.[digest] === claim.metadata.annotations?.[digest])
     return undefined;
+  // The owner before was deleted and its claim goes with it: this one's comes after that.
+  if (!isOurs && (known.metadata.ownerReferences?.length ?? 0) > 0) {
+    throw new CodedError('ClaimGoing', `the claim ${known.metadata.name} of an earlier Agent is still going`);
+  }
   const { labels, annotations, ownerReferences } = claim.metadata;
-  const body = {
-    metadata: { labels, annotations, ownerReferences },
-    spec: { resources: claim.spec.resources },
-  };
+  const metadata = { labels, annotations, ownerReferences };
+  // What an earlier Agent left is taken as it is: a size that cannot be had would be no reason to run without it.
+  const body = isOurs ? { metadata, spec: { resources: claim.spec.resources } } : { metadata };
   return client.patch(persistentVolumeClaimResource, keyOf(known), { type: 'merge', body }, { fieldManager });
 }

@@ -30,7 +30,7 @@ export function overlayOf({ podTemplate }: Workload, { defaults }: PodSettings):
   const volumes = [...(admin.volumes ?? []), ...(own.volumes ?? [])];
   const mounts = [...(admin.volumeMounts ?? []), ...(own.volumeMounts ?? [])];
   const annotations = { ...podTemplate?.metadata?.annotations, ...defaults?.metadata?.annotations };
-  checkAnnotations(annotations);
+  checkAnnotations(podTemplate?.metadata?.annotations ?? {});
   checkVolumes(volumes);
   checkMounts(mounts, volumes);
   return {
@@ -70,7 +70,17 @@ function unique(secrets: readonly { name: string }[]): { name: string }[] {
 const where = 'spec.podTemplate.spec';
 
 /** Annotations that once said what fields of the security context say now; some still do. */
+/** Each is read by something that isolates pods: another network, a weaker sandbox, no policy. */
 const securityAnnotations = [
+  'k8s.v1.cni.cncf.io/',
+  'v1.multus-cni.io/',
+  'cni.projectcalico.org/',
+  'io.katacontainers.',
+  'io.kubernetes.cri',
+  'dev.gvisor.',
+  'sidecar.istio.io/',
+  'traffic.sidecar.istio.io/',
+  'config.linkerd.io/',
   'container.apparmor.security.beta.kubernetes.io/',
   'seccomp.security.alpha.kubernetes.io/',
   'container.seccomp.security.alpha.kubernetes.io/',

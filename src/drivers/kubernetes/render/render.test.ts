@@ -146,6 +146,14 @@ const refused: Record<string, [change: Partial<Workload>, says: RegExp]> = {
     },
     /annotations/,
   ],
+  'a second network in an annotation': [
+    {
+      podTemplate: {
+        metadata: { annotations: { 'k8s.v1.cni.cncf.io/networks': 'open' } },
+      },
+    },
+    /annotations/,
+  ],
   'a resource that is none': [{ runtime: runtime({ resources: { limits: { ram: '1' } } }) }, /limits: "ram"/],
   'a folder of the machine': [{ code: { type: 'path', path: '/home', writable: false } }, /code\.path/],
   'more inline code than a ConfigMap takes': [
