@@ -101,6 +101,8 @@ export interface ObservedInstance {
   readonly name: string;
   /** The instance a token must name. */
   readonly uid: string;
+  /** Which of the replicas it stands for, from 0; undefined: the only one. */
+  readonly slot?: number;
   /** `unix:/path` or `host:port` of its agent-server; '' while it has none. */
   readonly address: string;
   readonly terminating: boolean;

@@ -117,3 +117,13 @@ test('instances that were replaced are forgotten, so that the history stays smal
   history = keepInstances(recordEnds(history, { instance: 'p2', count: 1, at: 2 }), ['p2']);
   assert.deepEqual(history.counted, { p2: 1 });
 });
+
+test('six replicas that end once each are no crash loop; one that ends six times is', () => {
+  let history = emptyHistory;
+  for (let slot = 0; slot < 6; slot += 1) {
+    history = recordEnds(history, { instance: `p${slot}`, slot, count: 1, at: slot });
+  }
+  assert.deepEqual([isHalted(history), history.failures, history.restarts], [false, 1, 6]);
+  history = recordEnds(history, { instance: 'p3', slot: 3, count: 6, at: 9 });
+  assert.equal(isHalted(history), true);
+});

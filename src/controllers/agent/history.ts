@@ -13,8 +13,10 @@ const restartBackoff = { initial: 1_000, max: 30_000 };
 export interface RunHistory {
   /** Spec it belongs to; undefined until an instance with a known spec was seen. */
   readonly specHash: string | undefined;
-  /** Ends in a row without `stableAfterMs` of Ready between. */
+  /** Ends in a row without `stableAfterMs` of Ready between, of the replica that has the most. */
   readonly failures: number;
+  /** The same of each replica; '' stands for what an earlier controller has left. */
+  readonly failuresBySlot: Readonly<Record<string, number>>;
   /** Ends seen in all, over every spec; shown as `status.restarts`. */
   readonly restarts: number;
   /** How many ends of each instance were counted, so that none counts twice. Holds the instances of the last look. */
@@ -28,6 +30,8 @@ export interface RunHistory {
 /** The ends of one instance: a sandbox ends once, the containers of a pod again and again. */
 export interface Ends {
   readonly instance: string;
+  /** Replica that the instance stands for. Default: the only one. */
+  readonly slot?: number | undefined;
   readonly count: number;
   /** When the last of them happened, in milliseconds since the epoch. */
   readonly at: number;
@@ -36,6 +40,7 @@ export interface Ends {
 export const emptyHistory: RunHistory = {
   specHash: undefined,
   failures: 0,
+  failuresBySlot: {},
   restarts: 0,
   counted: {},
   endedAt: 0,
@@ -44,7 +49,8 @@ export const emptyHistory: RunHistory = {
 
 /** The history a fresh controller begins with: what status says is all that is left of the old one. */
 export function historyFromStatus(restarts: number, halted: boolean): RunHistory {
-  return { ...emptyHistory, restarts, failures: halted ? restartsBeforeHalt + 1 : 0 };
+  const failures = halted ? restartsBeforeHalt + 1 : 0;
+  return { ...emptyHistory, restarts, failures, failuresBySlot: { '': failures } };
 }
 
 /** Begins anew when `specHash` is another than the history's; learns the hash when it knew none. */
@@ -55,7 +61,7 @@ export function forSpec(history: RunHistory, specHash: string): RunHistory {
 }
 
 /** Counts the ends of an instance that were not counted yet. A stable run before them makes these the first failures again. */
-export function recordEnds(history: RunHistory, { instance, count, at }: Ends): RunHistory {
+export function recordEnds(history: RunHistory, { instance, slot = 0, count, at }: Ends): RunHistory {
   const fresh = count - (history.counted[instance] ?? 0);
   if (fresh <= 0) return history;
   const since = history.readySince[instance];
@@ -63,7 +69,7 @@ export function recordEnds(history: RunHistory, { instance, count, at }: Ends): 
   const { [instance]: _ended, ...readySince } = history.readySince;
   return {
     ...history,
-    failures: wasStable ? fresh : history.failures + fresh,
+    ...withFailures(history, slot, wasStable ? fresh : (history.failuresBySlot[slot] ?? 0) + fresh),
     restarts: history.restarts + fresh,
     counted: { ...history.counted, [instance]: count },
     endedAt: Math.max(history.endedAt, at),
@@ -72,14 +78,28 @@ export function recordEnds(history: RunHistory, { instance, count, at }: Ends): 
 }
 
 /** Takes ends as counted that an earlier controller has counted. `inARow` of them had no stable run after them. */
-export function adoptEnds(history: RunHistory, { instance, count, at }: Ends, inARow: number): RunHistory {
+export function adoptEnds(
+  history: RunHistory,
+  { instance, slot = 0, count, at }: Ends,
+  inARow: number,
+): RunHistory {
   return {
     ...history,
-    failures: Math.max(history.failures, inARow),
+    ...withFailures(history, slot, Math.max(history.failuresBySlot[slot] ?? 0, inARow)),
     restarts: Math.max(history.restarts, count),
     counted: { ...history.counted, [instance]: count },
     endedAt: Math.max(history.endedAt, at),
   };
+}
+
+/** One replica that fails again and again is one; six that fail once each are none. */
+function withFailures(
+  { failuresBySlot }: RunHistory,
+  slot: number,
+  failures: number,
+): Pick<RunHistory, 'failures' | 'failuresBySlot'> {
+  const bySlot: Record<string, number> = { ...failuresBySlot, [slot]: failures };
+  return { failures: Math.max(...Object.values(bySlot)), failuresBySlot: bySlot };
 }
 
 /** Forgets instances that others have replaced; while there is none nothing is forgotten. */

@@ -30,9 +30,10 @@ export function learnEnds(
   );
 }
 
-function endsOf({ uid, restarts = 0, lastExit, exit }: ObservedInstance, now: number): Ends {
+function endsOf({ uid, slot, restarts = 0, lastExit, exit }: ObservedInstance, now: number): Ends {
   return {
     instance: uid,
+    slot,
     count: restarts + (exit === undefined ? 0 : 1),
     at: (exit ?? lastExit)?.at || now,
   };

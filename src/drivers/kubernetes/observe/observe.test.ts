@@ -37,6 +37,7 @@ describe('what is told of pods', () => {
         uid: 'p0',
         address: '10.0.0.9:7000',
         terminating: false,
+        slot: 0,
         specHash: 'A',
         startedAt: noon,
         ready: true,

@@ -102,6 +102,7 @@ function instanceOf(pod: PodFacts, { retiring, serverImage }: ObserveInput): Obs
     uid: pod.uid,
     address: pod.address,
     terminating: pod.terminating || retiring.has(pod.uid),
+    slot: pod.slot,
     specHash: pod.specHash,
     startedAt: pod.createdAt,
     ...(isOutdated(pod, serverImage) ? { outdated: true } : {}),
