@@ -65,8 +65,15 @@ const controller: RoleTable = {
     {
       group: core,
       resources: ['pods'],
-      verbs: ['create', 'delete', 'list', 'patch', 'watch'],
+      verbs: ['create', 'delete', 'list', 'watch'],
       why: 'Agents run in pods that it makes itself.',
+    },
+    {
+      group: core,
+      resources: ['pods'],
+      verbs: ['patch'],
+      why: 'A pod that ends again and again is ended for good, after minutes.',
+      rarely: true,
     },
     {
       group: core,
@@ -84,8 +91,15 @@ const controller: RoleTable = {
     {
       group: core,
       resources: ['persistentvolumeclaims'],
-      verbs: ['create', 'delete', 'list', 'patch', 'watch'],
+      verbs: ['create', 'list', 'patch', 'watch'],
       why: 'One workspace a replica; an Agent takes over that of an earlier one of its name.',
+    },
+    {
+      group: core,
+      resources: ['persistentvolumeclaims'],
+      verbs: ['delete'],
+      why: 'Garbage collection ends those that are not retained, but for an Agent that brings a finalizer along.',
+      rarely: true,
     },
     {
       group: 'networking.k8s.io',

@@ -13,12 +13,13 @@ const keeper = {
   metadata: { name: 'keeper', labels: { team: 'notes' } },
   spec: {
     storage: { size: '16Mi' },
+    code: { inline: { 'note.sh': 'echo line >> "$WORKSPACE_PATH/notes"; wc -l < "$WORKSPACE_PATH/notes"' } },
     mcp: {
       tools: [
         {
           name: 'note',
           description: 'Writes a line and tells how many there are.',
-          command: 'echo line >> "$WORKSPACE_PATH/notes"; wc -l < "$WORKSPACE_PATH/notes"',
+          command: 'sh note.sh',
         },
       ],
     },
@@ -51,27 +52,42 @@ describe('The life of an agent', { skip: missingPlace, timeout: 900_000 }, () =>
     return path;
   }
   const note = async () => Number(await place.must('call', 'note', '-a', 'keeper'));
-  async function conditionOf(kind: string, name: string, type: string) {
-    const object = JSON.parse(await place.must('get', kind, name, '-o', 'json')) as {
-      status?: { conditions?: { type: string; status: string; reason: string }[] };
-    };
-    return object.status?.conditions?.find((condition) => condition.type === type);
+  interface Status {
+    readonly conditions?: { type: string; status: string; reason: string }[];
+    readonly endpoints?: { uid: string; ready: boolean }[];
   }
-  /** Asks until the condition is as wanted: the command line waits for Ready alone. */
-  async function waitFor(kind: string, name: string, type: string, reason: string): Promise<void> {
+  async function statusOf(kind: string, name: string): Promise<Status> {
+    const text = await place.must('get', kind, name, '-o', 'json');
+    return (JSON.parse(text) as { status?: Status }).status ?? {};
+  }
+  /** Asks until the status is as wanted. */
+  async function waitUntil(kind: string, name: string, isSo: (status: Status) => boolean): Promise<void> {
     let seen: unknown;
     for (let tries = 0; tries < 120; tries += 1) {
-      const condition = await conditionOf(kind, name, type).catch(() => undefined);
-      if (condition?.reason === reason) return;
-      seen = condition;
+      const status = await statusOf(kind, name).catch(() => ({}));
+      if (isSo(status)) return;
+      seen = status;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
-    assert.fail(`${type} of ${kind} ${name} is ${JSON.stringify(seen)}, not ${reason}`);
+    assert.fail(`${kind} ${name} stays as ${JSON.stringify(seen)}`);
   }
+  const says = (type: string, reason: string, status?: string) => (seen: Status) =>
+    seen.conditions?.some(
+      (condition) =>
+        condition.type === type &&
+        condition.reason === reason &&
+        (status ?? condition.status) === condition.status,
+    ) === true;
+  const waitFor = (kind: string, name: string, type: string, reason: string) =>
+    waitUntil(kind, name, says(type, reason));
 
   it('keeps what it wrote when it is started anew', async () => {
     assert.equal(await note(), 1);
+    const [before] = (await statusOf('agent', 'keeper')).endpoints ?? [];
     await place.must('restart', 'keeper');
+    await waitUntil('agent', 'keeper', ({ endpoints = [] }) =>
+      endpoints.some(({ uid, ready }) => ready && uid !== before?.uid),
+    );
     assert.equal(await note(), 2);
   });
 
@@ -81,7 +97,8 @@ describe('The life of an agent', { skip: missingPlace, timeout: 900_000 }, () =>
       '-f',
       await file({ ...keeper, spec: { ...keeper.spec, runtime: { suspend: true } } } as never),
     );
-    await waitFor('agent', 'keeper', 'Ready', 'Suspended');
+    // Nothing moves any more: what it ran in is gone, and all that was made for it.
+    await waitUntil('agent', 'keeper', says('Progressing', 'Suspended', 'False'));
     const called = await place.ploinky('call', 'note', '-a', 'keeper');
     assert.notEqual(called.code, 0);
     await place.must(
