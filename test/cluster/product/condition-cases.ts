@@ -193,3 +193,20 @@ export function policies(namespace: string): object[] {
     },
   ];
 }
+
+/** A pod that Pod Security "restricted" lets pass, with the label of an agent. */
+export function plainPod(name: string): object {
+  const securityContext = {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    runAsNonRoot: true,
+    runAsUser: 10001,
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `${name}-probe`, labels: { 'ploinky.dev/agent': name } },
+    spec: { containers: [{ name: 'probe', image: 'none', securityContext }] },
+  };
+}

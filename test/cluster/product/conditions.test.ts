@@ -8,7 +8,7 @@ import { openWayIn, type WayIn } from '#test/fixtures/place/way-in.ts';
 import { agent, conditionOf, isReady, type SeenAgent } from './agents.ts';
 import { callTool } from './call.ts';
 import { codeAgents, codeObjects, fillClaim } from './code-sources.ts';
-import { cases, policies, quota } from './condition-cases.ts';
+import { cases, plainPod, policies, quota } from './condition-cases.ts';
 import { type Follower, follow } from './follow.ts';
 import { addLateVolume } from './late-volume.ts';
 import { installIn, missingCluster, openCluster, progress, type Space, seconds } from './product.ts';
@@ -46,6 +46,17 @@ describe('What a person reads of an agent that does not run', {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
+  /** A policy is in force a moment after it was stored. */
+  async function untilRefused(name: string, says: RegExp): Promise<void> {
+    const pod = JSON.stringify(plainPod(name));
+    const command = ['create', '--dry-run=server', '-n', space.namespace, '-f', '-'];
+    for (let tries = 0; tries < 60; tries += 1) {
+      const { stderr } = await space.cluster.tryKubectl(command, { input: pod });
+      if (says.test(stderr)) return;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    assert.fail(`pods of ${name} are not refused`);
+  }
   const note = (name: string, began: number, said: string) =>
     table.push(`| ${name} | ${seconds(began)} | ${said.replaceAll(/\s+/g, ' ').slice(0, 260)} |`);
   const untilReady = (name: string) =>
@@ -57,6 +68,8 @@ describe('What a person reads of an agent that does not run', {
     await space.cluster.kubectl(['apply', '-f', '-'], {
       input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: policies(space.namespace) }),
     });
+    await untilRefused('by-policy', /not wanted/);
+    await untilRefused('by-webhook', /away\.example\.test/);
     const began = performance.now();
     await space.apply(...cases.map(({ name, spec }) => agent(name, spec)));
     const seen = cases.map(async ({ name, what, type = 'Ready', reason, says }) => {
