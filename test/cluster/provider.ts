@@ -1,5 +1,6 @@
 import { existingProvider } from './existing.ts';
 import { kindProvider } from './kind.ts';
+import type { Component } from './local/components.ts';
 import { localProvider } from './local.ts';
 import type { Missing } from './parts.ts';
 import type { Result, RunOptions } from './run.ts';
@@ -41,29 +42,18 @@ export interface Cluster {
 
 /** Faults of the control plane and the node, for tests that bring them about. */
 export interface LocalControls {
-  stop(component: ComponentName): Promise<void>;
-  start(component: ComponentName): Promise<void>;
+  stop(component: Component): Promise<void>;
+  start(component: Component): Promise<void>;
   /** Stops and starts; resolves when the API server answers again, for `apiserver` and `etcd`. */
-  restart(component: ComponentName): Promise<void>;
+  restart(component: Component): Promise<void>;
   /** Holds a component still, as a machine that hangs; `resume` lets it go on. */
-  pause(component: ComponentName): Promise<void>;
-  resume(component: ComponentName): Promise<void>;
+  pause(component: Component): Promise<void>;
+  resume(component: Component): Promise<void>;
   /** Makes etcd forget all revisions but the last. With a restart of the API server old watches get 410. */
   compact(): Promise<void>;
-  pid(component: ComponentName): Promise<number | undefined>;
+  pid(component: Component): Promise<number | undefined>;
   readonly folder: string;
 }
-
-export type ComponentName =
-  | 'etcd'
-  | 'apiserver'
-  | 'containerd'
-  | 'manager'
-  | 'scheduler'
-  | 'kubelet'
-  | 'proxy'
-  | 'dns'
-  | 'kwok';
 
 export interface ClusterOptions {
   /** Default: `ploinky`, the one of `make cluster`. Tests that break a cluster start their own. */

@@ -1,5 +1,6 @@
-import type { ComponentName, LocalControls } from '../provider.ts';
+import type { LocalControls } from '../provider.ts';
 import { run } from '../run.ts';
+import type { Component } from './components.ts';
 import { enterNetwork, type Place } from './place.ts';
 import { pidOf, signalComponent, startAgain, stopComponent } from './processes.ts';
 import { waitForApi } from './up.ts';
@@ -18,7 +19,7 @@ export function localControls(place: Place): LocalControls {
   };
 }
 
-async function restart(place: Place, component: ComponentName): Promise<void> {
+async function restart(place: Place, component: Component): Promise<void> {
   await stopComponent(place, component);
   await startAgain(place, component);
   if (component === 'apiserver' || component === 'etcd') await waitForApi(place);
