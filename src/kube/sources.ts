@@ -2,11 +2,15 @@ import type { KubeObject } from '#api/meta.ts';
 import type { CacheEvent } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { keyOf, type ObjectKey } from './key.ts';
+import type { Order } from './work-queue.ts';
+
+/** Says that a key may need a reconcile; `first` ahead of those that wait already. */
+export type Enqueue = (key: ObjectKey, order?: Order) => void;
 
 /** Something that knows when a key may need a reconcile. */
 export interface Source {
   /** Begins to call `enqueue`. Returns the stop function. */
-  start(enqueue: (key: ObjectKey) => void): () => void;
+  start(enqueue: Enqueue): () => void;
   /** Resolves when what the reconciler reads from here is complete. */
   readonly synced: Promise<void>;
 }
@@ -16,6 +20,8 @@ export interface InformerSourceOptions<T extends KubeObject> {
   readonly keys?: (event: CacheEvent<T>) => readonly ObjectKey[];
   /** Events to look at. Default all. */
   readonly when?: (event: CacheEvent<T>) => boolean;
+  /** Place in the queue. Default `last` for all. */
+  readonly order?: (event: CacheEvent<T>) => Order;
 }
 
 /** The true changes of an informer's cache; starts the informer. */
@@ -29,7 +35,9 @@ export function informerSource<T extends KubeObject>(
     start(enqueue) {
       informer.start();
       return informer.cache.subscribe((event) => {
-        if (options.when?.(event) ?? true) keys(event).forEach(enqueue);
+        if (!(options.when?.(event) ?? true)) return;
+        const order = options.order?.(event);
+        for (const key of keys(event)) enqueue(key, order);
       });
     },
   };

@@ -26,6 +26,33 @@ describe('the work queue', () => {
     assert.equal(queue.length, 0);
   });
 
+  test('hands out keys that were added first before the others, but every eighth time', async () => {
+    const { queue } = createQueue();
+    const named = (name: string): ObjectKey => ({ namespace: 'default', name });
+    for (let index = 0; index < 3; index++) queue.add(named(`old-${index}`));
+    for (let index = 0; index < 9; index++) queue.add(named(`new-${index}`), 'first');
+    queue.add(named('old-2'), 'first');
+    const taken = await Promise.all(Array.from({ length: 12 }, () => queue.take()));
+    assert.deepEqual(
+      taken.map((key) => key?.name),
+      [
+        'new-0',
+        'new-1',
+        'new-2',
+        'new-3',
+        'new-4',
+        'new-5',
+        'new-6',
+        'old-0',
+        'new-7',
+        'new-8',
+        'old-2',
+        'old-1',
+      ],
+    );
+    assert.equal(queue.length, 0);
+  });
+
   test('hands a key that was added while it was processed out again, afterwards', async () => {
     const { queue } = createQueue();
     queue.add(a);
@@ -108,14 +135,14 @@ describe('the work queue', () => {
 });
 
 type Step =
-  | { readonly do: 'add' | 'retry' | 'forget' | 'finish'; readonly key: number }
+  | { readonly do: 'add' | 'addFirst' | 'retry' | 'forget' | 'finish'; readonly key: number }
   | { readonly do: 'addAfter'; readonly key: number; readonly ms: number }
   | { readonly do: 'advance'; readonly ms: number };
 
 const keys = fc.integer({ min: 0, max: 3 });
 const ms = fc.integer({ min: 0, max: 300 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constantFrom('add', 'retry', 'forget', 'finish'), key: keys }),
+  fc.record({ do: fc.constantFrom('add', 'addFirst', 'retry', 'forget', 'finish'), key: keys }),
   fc.record({ do: fc.constant('addAfter'), key: keys, ms }),
   fc.record({ do: fc.constant('advance'), ms }),
 );
@@ -149,9 +176,9 @@ async function play(steps: readonly Step[]) {
     if (one.do === 'advance') await clock.advance(one.ms);
     else {
       const key = { namespace: 'n', name: `k${one.key}` };
-      if (one.do === 'add') {
+      if (one.do === 'add' || one.do === 'addFirst') {
         want(key.name, now);
-        queue.add(key);
+        queue.add(key, one.do === 'addFirst' ? 'first' : 'last');
       } else if (one.do === 'addAfter') {
         want(key.name, now + one.ms);
         queue.addAfter(key, one.ms);

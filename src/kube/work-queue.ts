@@ -12,8 +12,11 @@ import { createQueueMetrics } from './queue-metrics.ts';
 export interface WorkQueue {
   /** Keys that wait to be taken now, without delayed ones. */
   readonly length: number;
-  /** Wants the key processed as soon as possible. Absorbs a delayed add of the same key. */
-  add(key: ObjectKey): void;
+  /**
+   * Wants the key processed as soon as possible. Absorbs a delayed add of the same key. `first` puts it before
+   * everything that waits without it, but for every eighth key, so that nothing waits for ever.
+   */
+  add(key: ObjectKey, order?: Order): void;
   /** Wants the key processed in `ms` at the latest. The earliest wins; nothing when it waits already. */
   addAfter(key: ObjectKey, ms: number): void;
   /** `addAfter` with this key's backoff, which grows with each call until `forget`. Returns the delay in ms. */
@@ -22,12 +25,15 @@ export interface WorkQueue {
   forget(key: ObjectKey): void;
   /** Failures in a row that `retry` has counted. */
   failures(key: ObjectKey): number;
-  /** The next key, in order of adding; undefined once the queue is closed. Each has to be given back by `done`. */
+  /** The next key, those added `first` before the others, else in order of adding; undefined once the queue is closed. Each has to be given back by `done`. */
   take(): Promise<ObjectKey | undefined>;
   done(key: ObjectKey): void;
   /** Drops everything that waits, takes nothing more, answers every `take` with undefined. */
   close(): void;
 }
+
+/** Where a key goes in the queue: `last` is behind everything that waits. */
+export type Order = 'first' | 'last';
 
 export interface RetryLimits {
   /** Delay of at least this, in milliseconds: the server's Retry-After. Default 0. */
@@ -51,7 +57,12 @@ interface Entry {
   /** Monotonic milliseconds at which the delayed add is due, and how to call it off. */
   delay: { readonly due: number; readonly cancel: () => void } | undefined;
   failures: number;
+  /** Of the latest add that was not handed out yet. */
+  order: Order;
 }
+
+/** So many keys that were added `first` in a row, then one of the others if any waits. */
+const mostFirstInARow = 7;
 
 const defaultBackoff: BackoffOptions = { initial: 50, max: 300_000, jitter: 0.1 };
 
@@ -62,7 +73,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 class KeyQueue implements WorkQueue {
   readonly #entries = new Map<string, Entry>();
   /** Insertion order is the order of handing out. */
-  readonly #waiting = new Set<Entry>();
+  readonly #waiting: Readonly<Record<Order, Set<Entry>>> = { first: new Set(), last: new Set() };
+  #firstInARow = 0;
   readonly #takers: ((key: ObjectKey | undefined) => void)[] = [];
   readonly #options: WorkQueueOptions;
   readonly #metrics;
@@ -74,13 +86,17 @@ class KeyQueue implements WorkQueue {
   }
 
   get length(): number {
-    return this.#waiting.size;
+    return this.#waiting.first.size + this.#waiting.last.size;
   }
 
-  add(key: ObjectKey): void {
+  add(key: ObjectKey, order: Order = 'last'): void {
     if (this.#closed) return;
     const entry = this.#entry(key);
-    if (entry.state === 'waiting' || entry.state === 'dirty') return;
+    if (entry.state === 'waiting' || entry.state === 'dirty') {
+      if (order === 'first') this.#moveUp(entry);
+      return;
+    }
+    entry.order = order;
     this.#cancelDelay(entry);
     this.#metrics.added(entry);
     if (entry.state === 'processing') entry.state = 'dirty';
@@ -127,7 +143,7 @@ class KeyQueue implements WorkQueue {
 
   take(): Promise<ObjectKey | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
-    const [next] = this.#waiting;
+    const next = this.#next();
     if (next !== undefined) return Promise.resolve(this.#begin(next));
     return new Promise((resolve) => this.#takers.push(resolve));
   }
@@ -145,7 +161,8 @@ class KeyQueue implements WorkQueue {
   close(): void {
     this.#closed = true;
     for (const entry of this.#entries.values()) entry.delay?.cancel();
-    this.#waiting.clear();
+    this.#waiting.first.clear();
+    this.#waiting.last.clear();
     this.#metrics.depth(0);
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
@@ -154,7 +171,7 @@ class KeyQueue implements WorkQueue {
     const text = keyText(key);
     let entry = this.#entries.get(text);
     if (entry === undefined) {
-      entry = { key, state: 'idle', delay: undefined, failures: 0 };
+      entry = { key, state: 'idle', delay: undefined, failures: 0, order: 'last' };
       this.#entries.set(text, entry);
     }
     return entry;
@@ -163,18 +180,33 @@ class KeyQueue implements WorkQueue {
   #enqueue(entry: Entry): void {
     this.#cancelDelay(entry);
     entry.state = 'waiting';
-    this.#waiting.add(entry);
-    this.#metrics.depth(this.#waiting.size);
+    this.#waiting[entry.order].add(entry);
+    this.#metrics.depth(this.length);
     const taker = this.#takers.shift();
     if (taker !== undefined) taker(this.#begin(entry));
   }
 
   #begin(entry: Entry): ObjectKey {
-    this.#waiting.delete(entry);
-    this.#metrics.depth(this.#waiting.size);
+    this.#waiting[entry.order].delete(entry);
+    this.#metrics.depth(this.length);
     this.#metrics.started(entry);
     entry.state = 'processing';
+    entry.order = 'last';
     return entry.key;
+  }
+
+  #next(): Entry | undefined {
+    const [first] = this.#waiting.first;
+    const [last] = this.#waiting.last;
+    const turn = this.#firstInARow >= mostFirstInARow;
+    const next = turn ? (last ?? first) : (first ?? last);
+    this.#firstInARow = next === first && next !== undefined ? this.#firstInARow + 1 : 0;
+    return next;
+  }
+
+  #moveUp(entry: Entry): void {
+    if (entry.state === 'waiting' && this.#waiting.last.delete(entry)) this.#waiting.first.add(entry);
+    entry.order = 'first';
   }
 
   #cancelDelay(entry: Entry): void {
