@@ -1,6 +1,8 @@
+import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
 import type { Client } from '#kube/client.ts';
 import type { PodPort, PortForward } from '#kube/port-forward.ts';
+import type { Prompter } from './prompter.ts';
 import type { Terminal } from './terminal.ts';
 
 /** All that a command can reach. Built by src/main; tests build their own. */
@@ -23,6 +25,23 @@ export interface Cli {
   /** What `doctor` looks at. */
   readonly checks: readonly Check[];
   readStdin(): Promise<string>;
+  /** The standard streams themselves, for a verb that speaks a protocol on them. */
+  readonly streams: { readonly input: Readable; readonly output: Writable };
+  /** Asks the person who watches. Undefined: nobody does. */
+  readonly prompter: Prompter | undefined;
+  /** How other programs start this one: an absolute path, then arguments. */
+  readonly program: readonly string[];
+  readonly machine: Machine;
+}
+
+/** Where the programs of the person who calls keep their files. */
+export interface Machine {
+  /** As Node names them: linux, darwin, win32. */
+  readonly platform: string;
+  readonly home: string;
+  /** The present folder. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ClusterRequest {

@@ -1,8 +1,10 @@
 import { isObject } from '#kit/json.ts';
+import { suggest } from './arguments/suggest.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { McpClient } from './mcp-client.ts';
 import type { Router } from './router.ts';
+import { harmless } from './terminal.ts';
 
 export interface ListedTool {
   readonly name: string;
@@ -95,11 +97,11 @@ export async function findTool(
 }
 
 function noTool(tools: readonly ListedTool[], name: string, notReady: readonly string[]): CliError {
-  const close = tools.filter((other) => other.name.toLowerCase().includes(name.toLowerCase()));
+  const names = tools.map((other) => other.name);
+  const containing = names.filter((other) => other.toLowerCase().includes(name.toLowerCase()));
+  const close = [...new Set([...containing, ...suggest(name, names)])].slice(0, 5).map(harmless);
   const hints = [
-    close.length > 0
-      ? `Did you mean ${close.map((other) => other.name).join(', ')}?`
-      : '`ploinky tools` lists them.',
+    close.length > 0 ? `Did you mean ${close.join(', ')}?` : '`ploinky tools` lists them.',
     ...(notReady.length > 0 ? [`Not ready now: ${notReady.join(', ')}.`] : []),
   ];
   const message = `Tool '${name}' not found on any active agent.`;

@@ -1,8 +1,10 @@
 import { access, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Cli, Workspace } from '#cli/context.ts';
 import { runCli } from '#cli/program.ts';
+import { createPrompter } from '#cli/prompter.ts';
 import { createTerminal } from '#cli/terminal.ts';
 import { systemClock } from '#kit/clock.ts';
 import { createClient } from '#kube/client.ts';
@@ -16,6 +18,7 @@ import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
 import { ensureBundles } from './bundle.ts';
 import { calledAs, findChart, openCluster, runHelm } from './cli-cluster.ts';
+import { programOf } from './cli-program.ts';
 import { version } from './version.ts';
 
 const mainFolder = import.meta.dirname;
@@ -87,6 +90,11 @@ const cli: Cli = {
   findChart: () => findChart(mainFolder, checkout),
   checks: doctorChecks(process.env),
   readStdin: () => text(process.stdin),
+  streams: { input: process.stdin, output: process.stdout },
+  prompter:
+    process.stdin.isTTY && process.stderr.isTTY ? createPrompter(process.stdin, process.stderr) : undefined,
+  program: await programOf(mainFolder, checkout),
+  machine: { platform: process.platform, home: homedir(), folder: process.cwd(), env: process.env },
 };
 
 // A reader that has seen enough (`ploinky get agents | head -1`) is no error.

@@ -80,6 +80,16 @@ export function checkParamHeaders(inputSchema: unknown, args: unknown, headers: 
   }
 }
 
+/** The `Mcp-Param-*` headers that a client sends with a tool call, by the tool's input schema. */
+export function paramHeadersOf(inputSchema: unknown, args: unknown): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { path, header } of declaredParamHeaders(inputSchema)) {
+    const text = primitiveText(valueAt(args, path));
+    if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = encodeHeaderValue(text);
+  }
+  return headers;
+}
+
 /** `=?base64?…?=` decoded as UTF-8, anything else as it is; undefined when the base64 or UTF-8 is invalid. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;

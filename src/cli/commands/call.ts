@@ -1,49 +1,71 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Agent, agentResource } from '#api/agent.ts';
+import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
+import { createCallProgress } from '../call-progress.ts';
 import { orForbidden } from '../cluster/errors.ts';
 import type { Cli } from '../context.ts';
+import { askInTerminal } from '../elicit/ask.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { createMcpClient } from '../mcp-client.ts';
+import { createMcpClient, type McpClient } from '../mcp-client.ts';
 import { formatData, parseOutputFormat } from '../output.ts';
 import type { Router } from '../router.ts';
 import { type Session, withRouter } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
 import { harmless } from '../terminal.ts';
-import { buildArguments, parseJson } from '../tool-arguments.ts';
+import { buildArguments, parseJson, requireArguments } from '../tool-arguments.ts';
 import { findTool, type ListedTool, listTools, mcpPath } from '../tool-list.ts';
 import { toLine } from '../wait-agents.ts';
 
 interface CallOptions extends GlobalOptions {
   readonly agent?: string;
   readonly param?: readonly string[];
+  readonly input?: string;
+  /** The older name of `input`. */
   readonly json?: string;
+  readonly verbose?: true;
   readonly output: string;
 }
 
 const examples = `
-Values become true, false, null and numbers where they are such and the tool does not want a string.
-Dots build objects (-p user.name=Ana), [] builds lists (-p tags[]=a -p tags[]=b).
+Values become what the tool's schema says: numbers, true, false, null, JSON for objects and lists. Dots build
+objects (-p user.name=Ana); a list is given whole (-p 'tags=["a","b"]') or item by item (-p tags=a -p tags=b).
 
 Examples:
   ploinky call greet -p name=Ana
-  ploinky call search_files --agent files --json '{"path":".","pattern":"*.md"}'
-  echo '{"name":"Ana"}' | ploinky call greet --json -
+  ploinky call files search_files -p path=. -p pattern='*.md'      the agent, then its tool
+  ploinky call greet --input '{"name":"Ana"}'                      also @FILE, or - for standard input
+  ploinky call report -p year=2026 -o json | jq .structuredContent
 
-Exits with 7 when the tool itself answers with an error.`;
+On a terminal progress is shown on standard error, and what the tool asks is asked: Ctrl-D declines, Ctrl-C cancels.
+Ctrl-C while the tool works cancels the call at the server.
+
+Exits with 7 when the tool itself answers with an error, with 130 after Ctrl-C.`;
 
 export function addCall(program: Command, cli: Cli): void {
   program
-    .command('call <tool>')
+    .command('call <tool> [name]')
+    .usage('[options] [agent] <tool>')
     .description('call a tool through the router and print what it answers')
     .option('-a, --agent <name>', 'the agent whose tool it is, where several have one of that name')
     .option('-p, --param <key=value>', 'an argument; may be repeated', collect)
-    .option('--json <object>', 'all arguments as a JSON object, or - to read it from standard input')
+    .option('--input <object>', 'arguments as a JSON object, @FILE or - (standard input); -p adds to them')
+    .option('--json <object>', 'the same as --input')
+    .option('-v, --verbose', 'show what the tool logs, on standard error')
     .option('-o, --output <format>', 'table or wide (text), yaml or json (the whole result)', 'table')
     .addHelpText('after', examples)
-    .action(async (tool: string, _options: unknown, command: Command) => {
-      await call(cli, tool, command.optsWithGlobals<CallOptions>());
+    .action(async (first: string, second: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CallOptions>();
+      if (second === undefined) return call(cli, first, options);
+      if (options.agent !== undefined) {
+        throw new CliError(
+          exitCodes.usage,
+          `the agent is named twice: ${first} and --agent ${options.agent}`,
+        );
+      }
+      return call(cli, second, { ...options, agent: first });
     });
 }
 
@@ -53,7 +75,11 @@ async function call(cli: Cli, name: string, options: CallOptions): Promise<void>
     callTool(cli, { name, router, session, options }),
   );
   cli.terminal.print(formatData(result, format) ?? contentOf(result));
-  if (result['isError'] === true) throw new CliError(exitCodes.toolFailed, '');
+  if (result['isError'] !== true) return;
+  if (cli.prompter === undefined && /elicit/i.test(contentOf(result))) {
+    cli.terminal.note('It seems to ask a question. Run this in a terminal to be asked.');
+  }
+  throw new CliError(exitCodes.toolFailed, '');
 }
 
 interface Called {
@@ -67,20 +93,61 @@ async function callTool(
   cli: Cli,
   { name, router, session, options }: Called,
 ): Promise<Record<string, unknown>> {
-  const client = createMcpClient({
+  const { agent } = options;
+  const lister = createMcpClient({ router, version: cli.version, signal: cli.interrupted });
+  const given = await readInput(cli, options);
+  const listed = await listTools(lister, agent);
+  const tool = await findTool(listed, { name, agent }, () => agentsNotReady(session));
+  const args = buildArguments(options.param ?? [], tool.inputSchema, given);
+  requireArguments(args, tool.inputSchema);
+  const progress = createCallProgress(cli.terminal);
+  try {
+    return await clientFor(cli, { router, tool, options, progress }).call({
+      method: 'tools/call',
+      params: { name: tool.name, arguments: args },
+      path: mcpPath(router, agent),
+      inputSchema: tool.inputSchema,
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Shows, asks and logs what the tool says while it works. */
+function clientFor(
+  cli: Cli,
+  parts: {
+    readonly router: Router;
+    readonly tool: ListedTool;
+    readonly options: CallOptions;
+    readonly progress: ReturnType<typeof createCallProgress>;
+  },
+): McpClient {
+  const { router, tool, options, progress } = parts;
+  const { prompter } = cli;
+  const asker = harmless(tool.agent ?? tool.name);
+  return createMcpClient({
     router,
     version: cli.version,
     signal: cli.interrupted,
-    onProgress: (message) => cli.terminal.note(harmless(message)),
+    ...(options.verbose && { logLevel: 'debug' }),
+    listener: {
+      onProgress: (params) => progress.show(params),
+      onLog: (params) => progress.say(formatLog(params)),
+    },
+    ...(prompter && {
+      answer: (requests) => {
+        progress.clear();
+        return askInTerminal(prompter, requests, { asker, signal: cli.interrupted });
+      },
+    }),
   });
-  const { agent } = options;
-  const listed = await listTools(client, agent);
-  const tool = await findTool(listed, { name, agent }, () => agentsNotReady(session));
-  return client.call({
-    method: 'tools/call',
-    params: { name: tool.name, arguments: await readArguments(cli, tool, options) },
-    path: mcpPath(router, agent),
-  });
+}
+
+function formatLog({ level, logger, data }: Record<string, unknown>): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  const source = typeof logger === 'string' ? ` ${logger}:` : '';
+  return harmless(`[${String(level)}]${source} ${text}`);
 }
 
 /** `disk (Starting)`: whose tools may be missing only for the moment. */
@@ -90,22 +157,29 @@ async function agentsNotReady({ client, namespace }: Session): Promise<string[]>
   return away.map(({ name, summary }) => `${name} (${summary.reason})`);
 }
 
-async function readArguments(
-  cli: Cli,
-  tool: ListedTool,
-  options: CallOptions,
-): Promise<Record<string, unknown>> {
-  const built = buildArguments(options.param ?? [], tool.inputSchema);
-  if (options.json === undefined) return built;
-  const given = parseJson(options.json === '-' ? await cli.readStdin() : options.json);
-  if (isObject(given)) return { ...given, ...built };
-  throw new CliError(exitCodes.usage, '--json must be an object, like {"name":"Ana"}');
+/** The arguments of --input. Throws `usage` and `notFound`. */
+async function readInput(cli: Cli, { input, json }: CallOptions): Promise<Record<string, unknown>> {
+  const source = input ?? json;
+  if (source === undefined) return {};
+  const given = parseJson(await readSource(cli, source));
+  if (isObject(given)) return given;
+  throw new CliError(exitCodes.usage, '--input must be a JSON object, like {"name":"Ana"}');
+}
+
+async function readSource(cli: Cli, source: string): Promise<string> {
+  if (source === '-') return cli.readStdin();
+  if (!source.startsWith('@')) return source;
+  return readFile(source.slice(1), 'utf8').catch((error: unknown) => {
+    throw new CliError(exitCodes.notFound, `--input ${source} cannot be read: ${messageOf(error)}`);
+  });
 }
 
 /** Text as it is; of other content what it is. */
 function contentOf(result: Record<string, unknown>): string {
   const content = Array.isArray(result['content']) ? result['content'].filter(isObject) : [];
-  return content.map(describeItem).join('\n');
+  if (content.length > 0) return content.map(describeItem).join('\n');
+  const { structuredContent } = result;
+  return structuredContent === undefined ? '' : JSON.stringify(structuredContent, null, 2);
 }
 
 function describeItem(item: Record<string, unknown>): string {

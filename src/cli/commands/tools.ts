@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { propertiesOf } from '../arguments/schema.ts';
 import type { Cli } from '../context.ts';
 import { createMcpClient } from '../mcp-client.ts';
 import { formatData, outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
@@ -6,22 +7,32 @@ import { withRouter } from '../session.ts';
 import { formatTable } from '../table.ts';
 import type { GlobalOptions } from '../target.ts';
 import { harmless } from '../terminal.ts';
-import { listTools } from '../tool-list.ts';
+import { type ListedTool, listTools } from '../tool-list.ts';
 
 interface ToolsOptions extends GlobalOptions {
   readonly agent?: string;
   readonly output: string;
 }
 
+const examples = `
+With -o wide each tool's parameters are shown, with a star behind those that it cannot do without; json and yaml have
+the whole schemas.
+
+Examples:
+  ploinky tools
+  ploinky tools hello -o wide
+  ploinky tools -o json | jq -r '.[].name'`;
+
 export function addTools(program: Command, cli: Cli): void {
   program
-    .command('tools')
-    .description('list the tools of all agents, as an MCP client sees them')
-    .option('-a, --agent <name>', 'only of this agent')
+    .command('tools [agent]')
+    .description('list the tools of all agents, or of one, as an MCP client sees them')
+    .option('-a, --agent <name>', 'the same as to name the agent')
     .option('-o, --output <format>', outputHelp, 'table')
-    .addHelpText('after', '\nExample:\n  ploinky tools --agent hello')
-    .action(async (_options: unknown, command: Command) => {
-      await tools(cli, command.optsWithGlobals<ToolsOptions>());
+    .addHelpText('after', examples)
+    .action(async (agent: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<ToolsOptions>();
+      await tools(cli, agent === undefined ? options : { ...options, agent });
     });
 }
 
@@ -45,9 +56,31 @@ async function tools(cli: Cli, options: ToolsOptions): Promise<void> {
     terminal.print(listed.map(({ name }) => harmless(name)).join('\n'));
     return;
   }
-  const rows = listed.map(({ agent = '', name, description }) => {
-    const [line = ''] = harmless(description).split('\n');
-    return [agent, harmless(name), format === 'wide' || line.length <= 60 ? line : `${line.slice(0, 59)}…`];
+  terminal.print(format === 'wide' ? formatWide(listed) : formatShort(listed));
+}
+
+function formatShort(tools: readonly ListedTool[]): string {
+  const rows = tools.map(({ agent = '', name, description }) => {
+    const line = firstLine(description);
+    return [agent, harmless(name), line.length <= 60 ? line : `${line.slice(0, 59)}…`];
   });
-  terminal.print(formatTable(['AGENT', 'TOOL', 'DESCRIPTION'], rows));
+  return formatTable(['AGENT', 'TOOL', 'DESCRIPTION'], rows);
+}
+
+function formatWide(tools: readonly ListedTool[]): string {
+  const rows = tools.map(({ agent = '', name, description, inputSchema }) => {
+    return [agent, harmless(name), parametersOf(inputSchema), firstLine(description)];
+  });
+  return formatTable(['AGENT', 'TOOL', 'PARAMETERS', 'DESCRIPTION'], rows);
+}
+
+function parametersOf(schema: Record<string, unknown>): string {
+  const { required } = schema;
+  const needed = Array.isArray(required) ? required : [];
+  const names = Object.keys(propertiesOf(schema)).map((name) => (needed.includes(name) ? `${name}*` : name));
+  return harmless(names.join(' '));
+}
+
+function firstLine(text: string): string {
+  return harmless(text).split('\n')[0] ?? '';
 }
