@@ -106,7 +106,8 @@ function resolveMcp(table: RoutingTable, surface: McpSurface): Resolution {
   const name = surface.agents[0] ?? '';
   const target = table.targets.get(`${surface.namespace}/${name}`);
   if (target === undefined) return { kind: 'unknown-agent', name };
-  return surface.tools === undefined ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
+  const asItIs = surface.tools === undefined && surface.searchAbove === undefined;
+  return asItIs ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
 }
 
 function resolveAgent(table: RoutingTable, surface: Surface, rest: string): Resolution | undefined {

@@ -12,8 +12,9 @@ export function surfacesOf(route: Route, agents: readonly string[]): Surface[] {
     const at = (below: string) => ({ ...base, place: { host, path: join(path, below) } });
     const surfaces: Surface[] = [];
     if (spec.mcp !== undefined) {
-      const { mode, naming, tools } = spec.mcp;
-      surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), mode, naming, tools });
+      const { mode, naming, tools, optimize } = spec.mcp;
+      const searchAbove = optimize?.mode === 'Search' ? optimize.above : undefined;
+      surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), mode, naming, tools, searchAbove });
     }
     if (spec.api !== undefined) surfaces.push({ kind: 'api', ...at(spec.api.path) });
     if (spec.static !== undefined) {

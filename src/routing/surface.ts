@@ -24,6 +24,8 @@ export interface McpSurface extends SurfaceBase {
   readonly mode: 'Aggregate' | 'Single';
   readonly naming: Naming;
   readonly tools: ToolFilter | undefined;
+  /** With more tools than this, clients see find_tool and call_tool instead. Absent: always every tool. */
+  readonly searchAbove?: number | undefined;
 }
 
 /** `<path>/<agent>/<rest>` → the agent's own HTTP server. */

@@ -55,7 +55,7 @@ export const mcpSurfaceSchema = withRules(
     tools: filterSchema.describe('Which tools appear, and their names.').optional(),
     resources: notYet(filterSchema).describe('Which resources appear.').optional(),
     prompts: notYet(filterSchema).describe('Which prompts appear.').optional(),
-    optimize: notYet(optimizeSchema).describe('How long lists of tools are shortened for models.').optional(),
+    optimize: optimizeSchema.describe('How long lists of tools are shortened for models.').optional(),
   }),
   [
     {
