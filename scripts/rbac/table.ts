@@ -184,6 +184,12 @@ const routerHome: RoleTable = {
       verbs: ['create', 'delete', 'patch'],
       why: 'One Lease a pod says which table it serves; the names are not known beforehand.',
     },
+    {
+      group: 'coordination.k8s.io',
+      resources: ['leases'],
+      verbs: ['list', 'watch'],
+      why: 'Where the other routers are, to tell them which sessions ended.',
+    },
   ],
 };
 

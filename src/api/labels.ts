@@ -27,6 +27,13 @@ export const restartAnnotation = 'ploinky.dev/restart';
 /** Annotation on a router's Lease: the digest of the routing table that it serves. */
 export const routerTableAnnotation = 'ploinky.dev/routing-table';
 
+/** Annotation on a router's Lease: `IP:PORT` where other routers tell it which sessions ended; absent on a laptop. */
+export const routerPeerAnnotation = 'ploinky.dev/router-peer';
+
+/** Kubernetes' own label for the part that an object plays; what a router's Lease is found by. */
+export const componentLabel = 'app.kubernetes.io/component';
+export const routerComponent = 'router';
+
 /** Annotation on an Agent: with `true`, its files are also served at the router's root. */
 export const staticRootAnnotation = 'ploinky.dev/static-root';
 
@@ -80,5 +87,15 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: routerTableAnnotation,
     kind: 'annotation',
     meaning: 'On a router’s Lease: the digest of the routing table that it serves.',
+  },
+  {
+    name: routerPeerAnnotation,
+    kind: 'annotation',
+    meaning: 'On a router’s Lease on a cluster: where other routers tell it which sessions ended.',
+  },
+  {
+    name: componentLabel,
+    kind: 'label',
+    meaning: `\`${routerComponent}\` on a router’s Lease.`,
   },
 ];

@@ -34,8 +34,18 @@ export interface RouterLimits {
   readonly listItems: number;
   /** An answer that the router has to hold as a whole. */
   readonly answerBytes: number;
+  /** Tools that find_tool returns when the client does not say how many. */
+  readonly foundTools: number;
+  /** … and when it does, at most. */
+  readonly foundToolsMost: number;
   /** How long a session id stays good. */
   readonly sessionTtlMs: number;
+  /** Another router has this long to confirm that a session ended; a DELETE waits for that. */
+  readonly peerTimeoutMs: number;
+  /** … and this long to say which sessions have ended, which a router that starts asks before it is ready. */
+  readonly peerListTimeoutMs: number;
+  /** Ended sessions that it says at most, the last ones. */
+  readonly peerList: number;
   /** What a client of an event stream may leave unread before it is cut off. */
   readonly unreadStreamBytes: number;
   /** Event streams that the router itself feeds, at once. */
@@ -69,7 +79,12 @@ export const defaultLimits: RouterLimits = {
   listMaxAgeMs: 300_000,
   listItems: 10_000,
   answerBytes: 64 * 1024 * 1024,
+  foundTools: 5,
+  foundToolsMost: 25,
   sessionTtlMs: 24 * 3_600_000,
+  peerTimeoutMs: 1_000,
+  peerListTimeoutMs: 3_000,
+  peerList: 20_000,
   unreadStreamBytes: 256 * 1024,
   eventStreams: 1_000,
   streamKeepAliveMs: 15_000,

@@ -5,13 +5,19 @@ import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
 import { publishTable } from './publish-table.ts';
 import type { TableSource } from './sources.ts';
 
-function createStage(synced = true) {
+interface Written {
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+}
+
+function createStage(synced = true, peerAddress?: string) {
   const callbacks = new Set<() => void>();
   const stage = {
     digest: 'd1',
     synced,
     fail: false,
     written: [] as (string | undefined)[],
+    last: undefined as Written | undefined,
     deleted: 0,
     clock: createFakeClock(),
     change(digest: string) {
@@ -30,8 +36,9 @@ function createStage(synced = true) {
     },
   } as unknown as TableSource;
   const client = {
-    async apply(_resource: unknown, lease: { metadata: { annotations?: Record<string, string> } }) {
+    async apply(_resource: unknown, lease: { metadata: Written }) {
       if (stage.fail) throw new Error('the API is away');
+      stage.last = lease.metadata;
       stage.written.push(lease.metadata.annotations?.['ploinky.dev/routing-table']);
       return lease;
     },
@@ -46,6 +53,7 @@ function createStage(synced = true) {
     name: 'r',
     clock: stage.clock,
     log: silentLog,
+    ...(peerAddress !== undefined && { peerAddress }),
   });
   return { stage, publisher };
 }
@@ -83,4 +91,14 @@ test('a write that fails is tried again with the next sign of life', async () =>
   await stage.clock.advance(15_000);
   assert.equal(stage.written.at(-1), 'd2');
   await publisher.stop();
+});
+
+test('the Lease can be found by its label and says where other routers reach this one, when they do', async () => {
+  for (const address of [undefined, '10.0.0.1:8082']) {
+    const { stage, publisher } = createStage(true, address);
+    await settle();
+    assert.deepEqual(stage.last?.labels, { 'app.kubernetes.io/component': 'router' });
+    assert.equal(stage.last?.annotations?.['ploinky.dev/router-peer'], address);
+    await publisher.stop();
+  }
 });

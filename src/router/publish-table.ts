@@ -1,5 +1,5 @@
 import type { Lease } from '#api/core-kinds.ts';
-import { routerTableAnnotation } from '#api/labels.ts';
+import { componentLabel, routerComponent, routerPeerAnnotation, routerTableAnnotation } from '#api/labels.ts';
 import { leaseResource } from '#api/resources.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
@@ -13,6 +13,8 @@ export interface PublishOptions {
   readonly namespace: string;
   /** Name of this router's Lease, the same after a restart: `ploinky-router-<pod or host>`. */
   readonly name: string;
+  /** `IP:PORT` where other routers reach this one. Default: they do not. */
+  readonly peerAddress?: string;
   readonly clock: Clock;
   readonly log: Log;
   /** How long the Lease counts without being renewed; it is renewed three times in that. Default 45 s. */
@@ -58,11 +60,16 @@ export function publishTable(options: PublishOptions): { stop(): Promise<void> }
 }
 
 async function writeLease(options: PublishOptions, digest: string, leaseSeconds: number): Promise<void> {
-  const { client, namespace, name, clock } = options;
+  const { client, namespace, name, clock, peerAddress } = options;
+  const annotations = {
+    [routerTableAnnotation]: digest,
+    ...(peerAddress !== undefined && { [routerPeerAnnotation]: peerAddress }),
+  };
+  const labels = { [componentLabel]: routerComponent };
   const lease: Lease = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: { name, namespace, annotations: { [routerTableAnnotation]: digest } },
+    metadata: { name, namespace, labels, annotations },
     spec: {
       holderIdentity: name,
       leaseDurationSeconds: leaseSeconds,

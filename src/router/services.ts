@@ -9,6 +9,7 @@ import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
 import { createSessions, type Sessions } from './mcp/sessions.ts';
+import { createPeers, noPeers, type PeerSource, type Peers } from './peers/peers.ts';
 import { poolRandom } from './pooled-random.ts';
 import type { KeySource, TableSource } from './sources.ts';
 import { createPools, type Pools } from './upstream/pools.ts';
@@ -23,6 +24,8 @@ export interface ServicesOptions {
   /** Version of this program. */
   readonly version: string;
   readonly limits?: Partial<RouterLimits>;
+  /** Other routers of the same agents; needs a listener for them. Default: there are none. */
+  readonly peers?: PeerSource;
 }
 
 /** What the plugins share. */
@@ -39,6 +42,7 @@ export interface Services {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly sessions: Sessions;
+  readonly peers: Peers;
   /** For the table as it is now. */
   readonly resolve: Resolver;
   /** Calls back after the table changed and everything here follows it. Returns the stop function. */
@@ -68,6 +72,8 @@ export function createServices(options: ServicesOptions): Services {
   });
   const views = createViews({ tables, catalog, clock });
   const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
+  const source = options.peers;
+  const peers = source ? createPeers({ source, sessions, keys, limits, clock, log }) : noPeers;
   let draining = false;
   const callbacks = new Set<() => void>();
   const drainCallbacks: (() => void)[] = [];
@@ -77,7 +83,7 @@ export function createServices(options: ServicesOptions): Services {
     for (const callback of callbacks) callback();
   });
   return {
-    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, sessions },
+    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, sessions, peers },
     resolve: followingResolver(tables),
     onChange(callback) {
       callbacks.add(callback);
@@ -96,7 +102,7 @@ export function createServices(options: ServicesOptions): Services {
     },
     async close() {
       stop();
-      await pools.close();
+      await Promise.all([pools.close(), peers.close()]);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, ListenOptions } from 'node:net';
 import type { Clock } from '#kit/clock.ts';
 import { buildRouter, type Router, type RouterOptions } from './app.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
+import { createPeerServer } from './peers/listener.ts';
 import { markAgentSocket } from './request.ts';
 
 /** Where the router takes requests. */
@@ -12,6 +13,8 @@ export interface Listeners {
   readonly public: { readonly fd: number } | { readonly host: string; readonly port: number };
   /** For agents' own calls: a Unix socket of this machine's sandboxes, or host and port in a cluster. */
   readonly agents?: string | { readonly host: string; readonly port: number };
+  /** For other routers, when `peers` says where they are; `advertised` is the IP address by which they reach it. */
+  readonly peers?: { readonly host: string; readonly port: number; readonly advertised: string };
 }
 
 export interface RunningRouter extends Router {
@@ -19,6 +22,8 @@ export interface RunningRouter extends Router {
   readonly port: number;
   /** Port of the agents' listener; undefined for a socket. */
   readonly agentsPort: number | undefined;
+  /** Where other routers reach it, `IP:PORT`. */
+  readonly peerAddress: string | undefined;
   /**
    * Says that it is not ready and serves on for `limits.lameDuckMs`; then takes no more connections, ends event
    * streams, lets what runs end for `limits.drainMs`, then cuts.
@@ -43,7 +48,18 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   const servers = [open];
   if (listeners.agents !== undefined) servers.push(await openAgentListener(router, limits, listeners.agents));
   const agentsPort = portOf(servers[1]);
-  return { ...router, port, agentsPort, close: () => drain(router, servers, limits, options) };
+  const peers = await openPeerListener(router, limits, listeners.peers);
+  return {
+    ...router,
+    port,
+    agentsPort,
+    peerAddress: peers?.address,
+    async close() {
+      // Others are heard to the end: what ended there must not go on here.
+      await drain(router, servers, limits, options);
+      peers?.close();
+    },
+  };
 }
 
 function openServer({ app }: Router, limits: RouterLimits): Server {
@@ -90,6 +106,26 @@ async function openAgentListener(
   await listen(server, { path: where });
   chmodSync(where, 0o600);
   return server;
+}
+
+async function openPeerListener(
+  { services }: Router,
+  limits: RouterLimits,
+  where: Listeners['peers'],
+): Promise<{ readonly address: string; close(): void } | undefined> {
+  if (where === undefined) return undefined;
+  const server = createPeerServer(services.peers, limits);
+  await listen(server, { host: where.host, port: where.port });
+  const { advertised } = where;
+  const address = `${advertised.includes(':') ? `[${advertised}]` : advertised}:${portOf(server)}`;
+  services.peers.start(address);
+  return {
+    address,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 function portOf(server: Server | undefined): number | undefined {

@@ -47,6 +47,13 @@ const always: readonly Row[] = [
   ['stranger', 'router', 8081, false],
   ['stranger', 'egress', 3128, false],
   ['impostor', 'router', 8081, false],
+  ['router', 'other router', 8082, true],
+  ['router', 'other router', 8080, false],
+  ['router', 'stranger', 8082, false],
+  ['agent', 'router', 8082, false],
+  ['controller', 'router', 8082, false],
+  ['stranger', 'router', 8082, false],
+  ['impostor', 'router', 8082, false],
   ['router', 'api server', 443, true],
   ['controller', 'api server', 443, true],
   ['egress', 'api server', 443, true],
@@ -155,8 +162,11 @@ function endsOf(deployments: readonly Deployment[]): Record<string, End> {
     'app.kubernetes.io/instance': 'ploinky',
     'app.kubernetes.io/component': 'test',
   };
+  const router = programs.find(([name]) => name === 'router')?.[1];
+  assert.ok(router);
   return {
     ...Object.fromEntries(programs),
+    'other router': { ...router, address: '10.244.2.1' },
     agent: agent('agent', '10.244.0.7'),
     'other agent': agent('other agent', '10.244.0.8'),
     'helm test': { address: '10.244.0.13', pod: { namespace: homeNamespace, labels: test } },

@@ -1,5 +1,6 @@
 import { followApi } from '#router/follow-api.ts';
 import { defaultLimits } from '#router/limits.ts';
+import { followPeers } from '#router/peers/lease-source.ts';
 import { publishTable } from '#router/publish-table.ts';
 import { startRouter } from '#router/start.ts';
 import { createAccessLog } from '../access-log.ts';
@@ -14,7 +15,7 @@ import {
 } from '../options.ts';
 import { type Running, runUntilEnded } from '../run.ts';
 import { version } from '../version.ts';
-import { commonFlags, openProgram } from './program.ts';
+import { commonFlags, openProgram, type Program } from './program.ts';
 
 /** The router of a cluster: any number of replicas, none of which holds what another could not take over. */
 const log = createLog('router');
@@ -23,6 +24,7 @@ const flagDefaults = {
   ...commonFlags,
   listen: '0.0.0.0:8080',
   'agents-listen': '0.0.0.0:8081',
+  'peers-listen': '0.0.0.0:8082',
   'allow-host': '',
   'allow-origin': '',
   'host-claims': '',
@@ -54,6 +56,8 @@ async function start(): Promise<Running> {
     ...(namespace !== undefined && { namespace }),
   });
   const { tables, keys } = following;
+  const name = `ploinky-router-${program.podName}`;
+  const peers = openPeers(program, name, flags['peers-listen']);
   const router = await startRouter(
     {
       ...common,
@@ -66,18 +70,37 @@ async function start(): Promise<Running> {
       allowedHosts: [...serviceNames(homeNamespace), ...splitList(flags['allow-host'])],
       allowedOrigins: splitList(flags['allow-origin']),
       anyLoopbackPort: true,
+      ...(peers && { peers: peers.source }),
     },
-    listeners,
+    { ...listeners, ...(peers && { peers: peers.listener }) },
   );
-  const name = `ploinky-router-${program.podName}`;
-  const published = publishTable({ ...common, client, tables, namespace: homeNamespace, name });
-  log.info('the router listens', { port: router.port, agents: listeners.agents.port });
+  const { peerAddress } = router;
+  const published = publishTable({
+    ...common,
+    client,
+    tables,
+    namespace: homeNamespace,
+    name,
+    ...(peerAddress !== undefined && { peerAddress }),
+  });
+  log.info('the router listens', { port: router.port, agents: listeners.agents.port, peers: peerAddress });
   return {
     async close() {
       await Promise.all([published.stop(), router.close()]);
-      await following.stop();
+      await Promise.all([following.stop(), peers?.source.stop()]);
       await client.close();
     },
+  };
+}
+
+/** Routers tell each other which sessions ended, at their pods' addresses; outside a pod there are no others. */
+function openPeers({ client, clock, random, metrics, homeNamespace }: Program, ownName: string, at: string) {
+  const advertised = process.env['POD_IP'];
+  if (advertised === undefined) return undefined;
+  const common = { client, clock, random, log, metrics };
+  return {
+    source: followPeers({ ...common, namespace: homeNamespace, ownName }),
+    listener: { ...parseHostPort('peers-listen', at), advertised },
   };
 }
 

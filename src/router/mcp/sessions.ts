@@ -20,6 +20,9 @@ export interface Session {
   readonly expires: number;
 }
 
+/** A session that ended before its time: how it is remembered, here and by other routers. */
+export type Ended = Pick<Session, 'key' | 'expires'>;
+
 export interface Sessions {
   /** A new key for a session that is about to begin. */
   newKey(): string;
@@ -27,8 +30,10 @@ export interface Sessions {
   seal(session: Omit<Session, 'expires'>): string;
   /** The session of an id, when it is one of this endpoint and caller, alive and not ended; else undefined. */
   open(id: string, scope: string, caller: Caller): Session | undefined;
-  /** Makes an id unknown here at once. */
-  end(session: Session): void;
+  /** Makes an id unknown here at once. What would have expired by now needs no remembering. */
+  end(session: Ended): void;
+  /** The sessions that ended last and would not have expired yet, at most so many. */
+  lastEnded(most: number): readonly Ended[];
 }
 
 const purpose = 'mcp-session';
@@ -58,11 +63,17 @@ export function createSessions(options: {
       opened.set(id, session);
       return ended.has(session.key) ? undefined : session;
     },
-    end(session) {
-      ended.set(session.key, session.expires);
+    end({ key, expires }) {
+      if (expires <= seconds()) return;
+      ended.set(key, expires);
       if (ended.size <= (options.tombstones ?? 100_000)) return;
       const [oldest] = ended.keys();
       if (oldest !== undefined) ended.delete(oldest);
+    },
+    lastEnded(most) {
+      const now = seconds();
+      const live = [...ended].filter(([, expires]) => expires > now);
+      return live.slice(-most).map(([key, expires]) => ({ key, expires }));
     },
   };
 }

@@ -13,7 +13,7 @@ import { factsOf } from '../../request.ts';
 import type { Services } from '../../services.ts';
 import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
-import { tellEnd } from '../mcp/end-session.ts';
+import { endHere, tellEnd } from '../mcp/end-session.ts';
 import { answerAgentPost, keyOf } from './post.ts';
 
 /** `/mcps/<agent>/mcp` and Routes with one agent: its MCP server as it is. */
@@ -41,8 +41,10 @@ export async function agentMcpPlugin(
       const target = targetOf(request.raw);
       const caller = identifyCaller(request.raw, services);
       const session = requireSession(services, request.headers, target.identity.uid, caller);
-      services.sessions.end(session);
-      await tellEnd(services, keyOf(target), session, caller).catch(() => undefined);
+      await Promise.all([
+        endHere(services, session),
+        tellEnd(services, keyOf(target), session, caller).catch(() => undefined),
+      ]);
       reply.raw.writeHead(204).end();
     }),
   );

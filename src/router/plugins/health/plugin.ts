@@ -3,7 +3,7 @@ import type { Services } from '../../services.ts';
 
 /**
  * `GET /health`: the process is alive; `/health?ready` and `GET /ready` also ask whether it should get requests: it
- * has its table and keys and does not end.
+ * has its table and keys, has heard of the other routers and does not end.
  */
 export async function healthPlugin(
   app: FastifyInstance,
@@ -33,9 +33,9 @@ function isReady(services: Services): boolean {
   return statusOf(services) === 'healthy';
 }
 
-function statusOf({ tables, keys, draining }: Services): 'healthy' | 'starting' | 'stopping' {
+function statusOf({ tables, keys, peers, draining }: Services): 'healthy' | 'starting' | 'stopping' {
   if (draining) return 'stopping';
-  return tables.synced && keys.ready ? 'healthy' : 'starting';
+  return tables.synced && keys.ready && peers.ready ? 'healthy' : 'starting';
 }
 
 function memory(): Record<string, number> {

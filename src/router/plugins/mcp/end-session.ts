@@ -6,11 +6,16 @@ import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 
 /**
- * Ends a session of an aggregate: here at once, at the agents best effort and without waiting. Each of them
- * keeps a tombstone, so that a late call does not wake the session up again.
+ * Ends a session of an aggregate: here at once, at the other routers before it resolves, at the agents best effort
+ * and without waiting. Each of them keeps a tombstone, so that a late call does not wake the session up again.
  */
-export function endSession(services: Services, surface: McpSurface, session: Session, caller: Caller): void {
-  services.sessions.end(session);
+export async function endSession(
+  services: Services,
+  surface: McpSurface,
+  session: Session,
+  caller: Caller,
+): Promise<void> {
+  const told = endHere(services, session);
   const { targets } = services.tables.current();
   for (const name of surface.agents) {
     const agent = `${surface.namespace}/${name}`;
@@ -19,6 +24,13 @@ export function endSession(services: Services, surface: McpSurface, session: Ses
       services.log.debug('an agent was not told that a session ended', { agent, error }),
     );
   }
+  await told;
+}
+
+/** Resolves when the other routers know it, too; never rejects. */
+export async function endHere({ sessions, peers }: Services, session: Session): Promise<void> {
+  sessions.end(session);
+  await peers.tellEnded(session);
 }
 
 /** DELETE /mcp at one agent. */

@@ -45,7 +45,7 @@ export async function mcpPlugin(app: FastifyInstance, { services }: { services: 
       const surface = surfaceOf(request.raw);
       if (request.headers['mcp-session-id'] !== undefined) {
         const caller = identifyCaller(request.raw, services);
-        endSession(
+        await endSession(
           services,
           surface,
           requireSession(services, request.headers, scopeOf(surface), caller),
