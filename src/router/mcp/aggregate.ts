@@ -1,34 +1,19 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '#kit/json.ts';
-import { metaKeys, statelessRevisions, tasksExtension } from '#mcp/eras.ts';
-import { errorCodes, type JsonRpcRequest, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import { statelessRevisions } from '#mcp/eras.ts';
+import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { kindOfMethod, type ListKind, listKinds } from '../catalog/list-kinds.ts';
 import type { View } from '../catalog/views.ts';
+import { routerTools, showsSearch } from '../search/router-tools.ts';
 import type { Services } from '../services.ts';
 import { collect } from '../upstream/collect.ts';
-import type { AgentCall } from '../upstream/send.ts';
-import { callWith, withParams } from './agent-call.ts';
+import { callWith } from './agent-call.ts';
+import { callTool } from './call-tool.ts';
 import type { Speaker } from './inbound.ts';
 import { locate, locateUri, requiredText, wantedAgent } from './locate.ts';
-
-/** What an aggregate makes of one request. */
-export type Outcome =
-  /** JSON text of the result. */
-  | { readonly kind: 'result'; readonly text: string }
-  /** The agent's own answer is the answer. */
-  | { readonly kind: 'relay'; readonly call: AgentCall; readonly agent: string };
-
-export interface AggregateRequest {
-  readonly surface: McpSurface;
-  readonly speaker: Speaker;
-  readonly headers: IncomingHttpHeaders;
-  readonly message: JsonRpcRequest;
-  /** The message as it came, when it came alone. */
-  readonly text: string | undefined;
-}
+import { type AggregateRequest, type Outcome, relayTo, serverInfo } from './outcome.ts';
 
 type Handler = (services: Services, request: AggregateRequest) => Promise<Outcome>;
 
@@ -44,10 +29,6 @@ export function answerAggregate(services: Services, request: AggregateRequest): 
   throw new RpcError(errorCodes.methodNotFound, `Method not found: ${method}`);
 }
 
-export function serverInfo(services: Services): { name: string; version: string } {
-  return { name: 'ploinky-router', version: services.version };
-}
-
 export const aggregateCapabilities = {
   tools: { listChanged: true },
   resources: { listChanged: true },
@@ -56,8 +37,14 @@ export const aggregateCapabilities = {
   logging: {},
 };
 
-export const aggregateInstructions =
+export function aggregateInstructions(surface: McpSurface): string {
+  return surface.searchAbove === undefined ? instructions : `${instructions} ${searchInstructions}`;
+}
+
+const instructions =
   'The tools, resources and prompts of several Ploinky agents behind one endpoint. A name that two agents have appears as <agent>_<name>.';
+const searchInstructions =
+  'When find_tool is listed, the other tools are not: search for one with find_tool and run it with call_tool.';
 
 const list: Handler = async (services, { surface, speaker, message }) => {
   const kind = kindOfMethod(message.method);
@@ -67,17 +54,25 @@ const list: Handler = async (services, { surface, speaker, message }) => {
     throw new RpcError(errorCodes.invalidParams, 'Invalid params: unknown cursor; the list has one page');
   }
   const view = services.views.current(surface, kind) ?? (await services.views.of(surface, kind));
-  return { kind: 'result', text: listText(services, view, kind, speaker.era) };
+  return { kind: 'result', text: listText(services, { view, kind, surface, era: speaker.era }) };
 };
 
+interface Listing {
+  readonly view: View;
+  readonly kind: ListKind;
+  readonly surface: McpSurface;
+  readonly era: Speaker['era'];
+}
+
 /** A list costs its serialisation once, not once a request. */
-function listText(services: Services, view: View, kind: ListKind, era: Speaker['era']): string {
+function listText(services: Services, { view, kind, surface, era }: Listing): string {
   const known = view.memo.get(era);
   if (known !== undefined) return known;
+  const searched = kind === 'tools' && showsSearch(surface, view);
   const { method, member } = listKinds[kind];
   const notes = listNotes(view);
   const result = {
-    [member]: view.items.map((entry) => entry.item),
+    [member]: searched ? routerTools(view) : view.items.map((entry) => entry.item),
     ...(Object.keys(notes).length > 0 && { _meta: notes }),
   };
   const ttlMs = view.errors.length > 0 ? 0 : 5_000;
@@ -93,30 +88,6 @@ function listNotes(view: View): Record<string, unknown> {
     ...(view.errors.length > 0 && { 'ploinky.dev/errors': view.errors }),
     ...(view.conflicts.size > 0 && { 'ploinky.dev/conflicts': Object.fromEntries(view.conflicts) }),
   };
-}
-
-const callTool: Handler = async (services, request) => {
-  const params = withoutTasks(request.message.params ?? {});
-  const name = requiredText(params, 'name');
-  const owner = await locate(services, request.surface, 'tools', name, wantedAgent(params));
-  return relayTo(
-    request,
-    owner.agent,
-    'agent' in params || owner.name !== name ? { ...params, name: owner.name } : params,
-  );
-};
-
-/**
- * An aggregate has no tasks/get: an agent that saw that the client knows tasks might answer with one that
- * nobody could ask for. Returns the same params when there is nothing to take away.
- */
-function withoutTasks(params: Params): Params {
-  const meta = isObject(params['_meta']) ? params['_meta'] : {};
-  const capabilities = meta[metaKeys.clientCapabilities];
-  if (!isObject(capabilities) || !isObject(capabilities['extensions'])) return params;
-  const { [tasksExtension]: tasks, ...extensions } = capabilities['extensions'];
-  if (tasks === undefined) return params;
-  return { ...params, _meta: { ...meta, [metaKeys.clientCapabilities]: { ...capabilities, extensions } } };
 }
 
 const getPrompt: Handler = async (services, request) => {
@@ -148,25 +119,6 @@ const complete: Handler = async (services, request) => {
   return relayTo(request, owner.agent, { ...params, ref: { ...ref, name: owner.name } });
 };
 
-function relayTo(request: AggregateRequest, agent: string, params: Params): Outcome {
-  const { surface, speaker, message } = request;
-  const key = `${surface.namespace}/${agent}`;
-  if (params === message.params) {
-    return {
-      kind: 'relay',
-      agent,
-      call: callWith(key, message, { speaker, headers: request.headers, text: request.text }),
-    };
-  }
-  const { agent: _named, ...rest } = params;
-  const changed = withParams(message, rest, request.headers);
-  return {
-    kind: 'relay',
-    agent,
-    call: callWith(key, changed.message, { speaker, headers: changed.headers }),
-  };
-}
-
 const pong: Handler = async () => ({ kind: 'result', text: '{}' });
 
 /** Every agent that is there is told; one that is not, or starts later, keeps its own level. */
@@ -191,11 +143,11 @@ const setLevel: Handler = async (services, { surface, speaker, message, headers 
   return { kind: 'result', text: '{}' };
 };
 
-const discover: Handler = async (services, { message }) => {
+const discover: Handler = async (services, { message, surface }) => {
   const result = {
     supportedVersions: [...statelessRevisions],
     capabilities: aggregateCapabilities,
-    instructions: aggregateInstructions,
+    instructions: aggregateInstructions(surface),
   };
   const hint = { ttlMs: 60_000, cacheScope: 'public' } as const;
   return {

@@ -5,7 +5,7 @@ import { errorCodes, type JsonRpcRequest, notificationOf, RpcError, resultOf } f
 import { encodeMessage, sseHeaders, sseKeepAlive } from '#mcp/sse.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Services } from '../services.ts';
-import { serverInfo } from './aggregate.ts';
+import { serverInfo } from './outcome.ts';
 
 /** Streams that the router itself feeds: what changed in an aggregate's lists. */
 export interface EventStreams {

@@ -15,16 +15,11 @@ import type { McpSurface } from '#routing/surface.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
 import { callWith } from '../../mcp/agent-call.ts';
-import {
-  type AggregateRequest,
-  aggregateCapabilities,
-  aggregateInstructions,
-  answerAggregate,
-  serverInfo,
-} from '../../mcp/aggregate.ts';
+import { aggregateCapabilities, aggregateInstructions, answerAggregate } from '../../mcp/aggregate.ts';
 import { statusOf, toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
 import type { EventStreams } from '../../mcp/event-streams.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
+import { type AggregateRequest, serverInfo } from '../../mcp/outcome.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import { readRequestId, renameServerRequests } from '../../mcp/server-requests.ts';
 import type { Services } from '../../services.ts';
@@ -156,7 +151,7 @@ function initialize(
     protocolVersion: revision,
     capabilities: aggregateCapabilities,
     serverInfo: serverInfo(services),
-    instructions: aggregateInstructions,
+    instructions: aggregateInstructions(surface),
   };
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision };
   writeJson(reply.raw, 200, { jsonrpc: '2.0', id: message.id, result }, headers);
