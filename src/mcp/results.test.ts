@@ -37,3 +37,15 @@ test('a client of the sessions era sees none of the new members and no foreign o
   );
   assert.deepEqual(wrapped, { tools: [object, { name: 'b', inputSchema: {} }] });
 });
+
+test('structured content that is no object becomes text for a client of the sessions era (R3)', () => {
+  const list = { content: [], structuredContent: [1, 2] };
+  assert.deepEqual(wrapResult('sessions', 'tools/call', list, server), {
+    content: [{ type: 'text', text: '[1,2]' }],
+  });
+  const content = [{ type: 'text', text: 'one, two' }];
+  assert.deepEqual(wrapResult('sessions', 'tools/call', { ...list, content }, server), { content });
+  const object = { content, structuredContent: { a: 1 } };
+  assert.deepEqual(wrapResult('sessions', 'tools/call', object, server), object);
+  assert.deepEqual(wrapResult('stateless', 'tools/call', list, server)['structuredContent'], [1, 2]);
+});

@@ -26,7 +26,8 @@ const noCache: CacheHint = { ttlMs: 0, cacheScope: 'private' };
 /**
  * Gives a result the form of an era. 2026-07-28: `resultType` (default `complete`), `_meta` with the
  * server's info, cache hints where the method must have them. Before: those members are taken away, and
- * tools lose an `outputSchema` that is not of type object, for which old clients refuse the whole list.
+ * tools lose an `outputSchema` that is not of type object, for which old clients refuse the whole list, and
+ * structured content that is not an object becomes text.
  * The result itself is not changed.
  */
 export function wrapResult(
@@ -52,8 +53,18 @@ function statelessResult(method: string, result: Result, server: Implementation,
 
 function sessionsResult(method: string, result: Result): Result {
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
+  if (method === 'tools/call') return withObjectContent(rest);
   if (method !== 'tools/list' || !Array.isArray(rest['tools'])) return rest;
   return { ...rest, tools: (rest['tools'] as Tool[]).map(withoutForeignOutput) };
+}
+
+/** Before 2026-07-28 structured content is an object; other content then says the same as text. */
+function withObjectContent(result: Result): Result {
+  const { structuredContent, ...rest } = result;
+  if (structuredContent === undefined || isObject(structuredContent)) return result;
+  const { content } = rest;
+  if (Array.isArray(content) && content.length > 0) return rest;
+  return { ...rest, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
 }
 
 function withoutForeignOutput(tool: Tool): Tool {
