@@ -18,6 +18,8 @@ export interface PeerBook {
 
 interface Peer {
   until: number;
+  /** A greeting is on its way. */
+  greeting: boolean;
   met: boolean;
   lost: boolean;
   left: boolean;
@@ -44,9 +46,9 @@ export function createPeerBook(clock: Pick<Clock, 'now'>): PeerBook {
       dropDead();
       const known = peers.get(address);
       if (until <= clock.now()) return false;
-      const peer = known ?? { until, met: false, lost: false, left: false };
+      const peer = known ?? { until, greeting: false, met: false, lost: false, left: false };
       peers.set(address, Object.assign(peer, { until, left: false }));
-      return peer.lost || !peer.met;
+      return !peer.greeting && (peer.lost || !peer.met);
     },
     left(address) {
       const peer = peers.get(address);
@@ -54,17 +56,18 @@ export function createPeerBook(clock: Pick<Clock, 'now'>): PeerBook {
     },
     greeting(address) {
       const peer = peers.get(address);
-      if (!peer?.lost) return false;
-      peer.lost = false;
-      return true;
+      if (peer === undefined) return false;
+      const { lost } = peer;
+      Object.assign(peer, { greeting: true, lost: false });
+      return lost;
     },
     met(address) {
       const peer = peers.get(address);
-      if (peer !== undefined) peer.met = true;
+      if (peer !== undefined) Object.assign(peer, { greeting: false, met: true });
     },
     lost(address) {
       const peer = peers.get(address);
-      if (peer !== undefined) peer.lost = true;
+      if (peer !== undefined) Object.assign(peer, { greeting: false, lost: true });
     },
     reachable() {
       dropDead();

@@ -57,8 +57,9 @@ export function createExchange(options: ExchangeOptions) {
   function answerGreeting(message: string): string | undefined {
     const greeting = openGreeting(keys.sessionSeal, message, clock.now());
     if (greeting === undefined || greeting.from === self()) return undefined;
-    book.alive(greeting.from, clock.now() + introducedMs);
-    if (greeting.missed) void greet(greeting.from);
+    const isNew = book.alive(greeting.from, clock.now() + introducedMs);
+    // What one that is ending says while its Lease is gone already would be missed otherwise.
+    if (isNew || greeting.missed) void greet(greeting.from);
     const ended = sessions.lastEnded(limits.peerList);
     return sealEnded(keys.sessionSeal, 'peer-list', ended, clock.now()).join('\n');
   }

@@ -102,6 +102,15 @@ test('a router that was lost counts from its greeting on, and is asked to ask in
   assert.deepEqual(book.reachable(), [a]);
 });
 
+test('while a greeting is on its way nobody sends another', () => {
+  const book = createPeerBook(createFakeClock(now));
+  assert.equal(book.alive(a, now + 45_000), true);
+  book.greeting(a);
+  assert.equal(book.alive(a, now + 45_000), false);
+  book.lost(a);
+  assert.equal(book.alive(a, now + 45_000), true);
+});
+
 test('a router that said goodbye is told for a minute more', async () => {
   const clock = createFakeClock(now);
   const book = createPeerBook(clock);

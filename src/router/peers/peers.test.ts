@@ -199,6 +199,21 @@ test('a router that ends is still told, for it still serves', bounded, async (t)
   assert.equal(await statusAt(second, headers), 404);
 });
 
+test('a router that ends and one that starts meanwhile learn from each other', bounded, async (t) => {
+  const directory = createDirectory();
+  const ending = await startPeer(t, directory);
+  directory.leave(ending.address);
+  const starting = await startPeer(t, directory, { announced: false });
+  const [before, after] = [await openSession(ending), await openSession(ending)];
+  await end(ending, before);
+  assert.equal(await statusAt(starting, before), 200);
+  directory.alive(starting.address);
+  await until(() => starting.services.sessions.lastEnded(10).length === 1, 'the one that starts has asked');
+  await end(ending, after);
+  const seen = [await statusAt(starting, before), await statusAt(starting, after)];
+  assert.deepEqual(seen, [404, 404]);
+});
+
 test('an expired session is not remembered', bounded, async (t) => {
   const router = await startPeer(t, createDirectory());
   router.services.sessions.end({ key: 'over', expires: Math.floor(Date.now() / 1000) - 1 });
