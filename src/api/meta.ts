@@ -83,6 +83,7 @@ export interface Secret extends KubeObject {
 export interface ConfigMap extends KubeObject {
   apiVersion: 'v1';
   kind: 'ConfigMap';
+  immutable?: boolean;
   data?: Record<string, string>;
   binaryData?: Record<string, string>;
 }

@@ -13,6 +13,9 @@ export const driverErrors = {
   /** A source of code that pods cannot have, or not on this cluster. */
   CodeSource:
     'Use spec.code.git (https), configMap, pvc or inline, or a runtime.image that carries the code.',
+  /** spec.code.git.ca leads to something else than certificates. */
+  Authority:
+    'Put the certificate of the authority there that signs the git server’s, as PEM text: -----BEGIN CERTIFICATE----- and what follows.',
   /** The inline files do not fit into a ConfigMap. */
   CodeTooLarge: 'Put the code into spec.code.git, an image or a claim.',
   /** spec.podTemplate or spec.runtime.resources asks for what a pod of an agent cannot have. */
@@ -30,6 +33,7 @@ export const reasonOfCode: Readonly<Record<string, string>> = {
   CodeUnreadable: 'CodeUnavailable',
   InlineName: 'CodeUnavailable',
   CodeSource: 'CodeUnavailable',
+  Authority: 'CodeUnavailable',
   CodeTooLarge: 'CodeUnavailable',
   PodTemplate: 'Invalid',
   DriverUnavailable: 'DriverUnavailable',

@@ -3,12 +3,15 @@ import { after, afterEach, before, beforeEach, describe, it, test } from 'node:t
 import {
   type Container,
   type PersistentVolumeClaim,
+  type Pod,
   type PodSpec,
   persistentVolumeClaimResource,
   podResource,
 } from '#api/cluster-kinds.ts';
-import type { KubeObject } from '#api/meta.ts';
+import type { ConfigMap, KubeObject } from '#api/meta.ts';
+import { configMapResource } from '#api/resources.ts';
 import type { Driver } from '#drivers/driver.ts';
+import { codeConfigMapName } from '#drivers/kubernetes/names.ts';
 import type { PodSettings } from '#drivers/kubernetes/settings.ts';
 import type { Observed, Workload } from '#drivers/workload.ts';
 import type { Client } from '#kube/client.ts';
@@ -338,6 +341,46 @@ function testPods(archives: readonly string[]): void {
       await cluster.kubectl([...wait, '-n', place.name]);
     }
 
+    it('keep the code that they were made with while a change of it rolls out', async () => {
+      const codeMaps = async (id: Workload['id']) => {
+        const { items } = await place.client.list<ConfigMap>(configMapResource, {
+          namespace: place.name,
+          labelSelector: `ploinky.dev/agent=${id.name}`,
+        });
+        return items.map(({ metadata }) => metadata.name).sort();
+      };
+      const mountedBy = async (name = '') => {
+        const { spec } = await place.client.get<Pod>(podResource, { namespace: place.name, name });
+        return spec.volumes?.find((volume) => volume.name === 'ploinky-code')?.configMap?.name;
+      };
+      const printed = (pod = '') =>
+        cluster.kubectl(['exec', '-n', place.name, pod, '-c', 'agent', '--', 'cat', '/code/tell.txt']);
+      const code = (text: string): Workload['code'] => ({ type: 'inline', files: { 'tell.txt': text } });
+      const one = workload({
+        code: code('one'),
+        podTemplate: { spec: { terminationGracePeriodSeconds: 5 } },
+      });
+      const two = { ...one, specHash: 'two', code: code('two') };
+      const nameOf = (wanted: Workload) => codeConfigMapName(one.id.name, codeOf(wanted));
+      const before = (await until(one, isReady)).instances[0];
+      assert.deepEqual(await codeMaps(one.id), [nameOf(one)]);
+      // The new pods cannot start: what serves has to stay as it is.
+      const bad = { ...two, runtime: runtime({ image: 'localhost/ploinky/none:test' }) };
+      const stuck = await until(bad, hasFault('ImagePullFailed'));
+      assert.equal(stuck.instances.find(({ uid }) => uid === before?.uid)?.ready, true);
+      assert.deepEqual(await codeMaps(one.id), [nameOf(one), nameOf(two)].sort());
+      assert.equal(await mountedBy(before?.name), nameOf(one));
+      assert.equal(await printed(before?.name), 'one');
+      const good = { ...two, specHash: 'three' };
+      const seen = await until(good, (now) => isReady(now) && now.specHash === 'three');
+      assert.equal(await printed(seen.instances.find(({ terminating }) => !terminating)?.name), 'two');
+      await until(good, ({ instances }) => instances.length === 1);
+      await driver.ensure(good, { start: true });
+      assert.deepEqual(await codeMaps(one.id), [nameOf(two)]);
+      await removeFully(driver, good);
+      assert.deepEqual(await place.leftovers(), []);
+    });
+
     it('cost one write a child, and none when nothing changed', async () => {
       const writes: string[] = [];
       const counted = openDriver({ ...place, client: countWrites(place.client, writes) });
@@ -346,7 +389,7 @@ function testPods(archives: readonly string[]): void {
       await ensureUntil(counted.driver, wanted, isReady, { timeoutMs: 60_000 });
       for (let round = 0; round < 3; round += 1) await counted.driver.ensure(wanted, { start: true });
       assert.deepEqual(writes.sort(), [
-        `apply ConfigMap/${id.name}-code`,
+        `apply ConfigMap/${codeConfigMapName(id.name, codeOf(wanted))}`,
         `apply NetworkPolicy/${id.name}-agent`,
         `apply Secret/${id.name}-agent`,
         `create Pod/${id.name}-0`,
@@ -355,6 +398,12 @@ function testPods(archives: readonly string[]): void {
       await counted.close();
     });
   });
+}
+
+/** What its inline code is in a ConfigMap; file names here need no other key. */
+function codeOf({ code }: Workload): Readonly<Record<string, string>> {
+  assert.ok(code?.type === 'inline');
+  return code.files;
 }
 
 /** Names of classes and sizes of resources are the cluster's business, not Pod Security's. */

@@ -5,6 +5,7 @@ import {
   type Pod,
   persistentVolumeClaimResource,
   podResource,
+  type Volume,
 } from '#api/cluster-kinds.ts';
 import { agentUidLabel } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
@@ -14,6 +15,7 @@ import type { WorkloadId } from '../workload.ts';
 import { managedSelector, workloadIdOf } from './names.ts';
 import { factsOf, type PodFacts } from './observe/pod-facts.ts';
 import type { KubernetesDriverOptions } from './options.ts';
+import { volumeNames } from './render/parts.ts';
 
 /** Everything that the driver follows; of pods only what it reads is kept. */
 export interface Caches {
@@ -99,12 +101,16 @@ function claimMatters({ object, old }: CacheEvent<PersistentVolumeClaim>): boole
 /** Thousands of pods are kept: only what is read of them. */
 function trimPod(pod: Pod): Pod {
   const { nodeName, activeDeadlineSeconds, volumes } = pod.spec;
-  const claims = volumes?.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined) ?? [];
+  const kept = volumes?.flatMap(({ name, persistentVolumeClaim, configMap }): Volume[] => {
+    if (persistentVolumeClaim !== undefined) return [{ name, persistentVolumeClaim }];
+    const isCode = name === volumeNames.code && configMap !== undefined;
+    return isCode ? [{ name, configMap: { name: configMap.name } }] : [];
+  });
   pod.spec = {
     containers: [],
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
-    ...(claims.length === 0 ? {} : { volumes: claims }),
+    ...(kept === undefined || kept.length === 0 ? {} : { volumes: kept }),
   };
   return pod;
 }

@@ -20,8 +20,7 @@ import { refusalOf } from './refusals.ts';
 import { removeChildren } from './remove-children.ts';
 import { type Children, pinnedCommit } from './render/children.ts';
 import { isPinned } from './render/git.ts';
-import { createAccessModes } from './storage-classes.ts';
-import { forgetClaims, type Writer, writeChildren } from './write-children.ts';
+import { createWriter, forgetClaims, type Writer, writeChildren } from './write-children.ts';
 
 /** How long a call waits for the first list of what is there. */
 const patienceMs = 700;
@@ -29,8 +28,8 @@ const patienceMs = 700;
 const refusedMs = 15_000;
 
 /**
- * Agents as pods that it makes itself. What it holds in memory (which ends and endings it has told) costs a moment
- * when it is lost; everything else is in the API. Begins to follow the API at once.
+ * Agents as pods that it makes itself. What it holds in memory (which ends it has told) costs a moment when it is
+ * lost; everything else is in the API. Begins to follow the API at once.
  */
 export function createKubernetesDriver(options: KubernetesDriverOptions): Driver {
   return new KubernetesDriver(options);
@@ -52,12 +51,7 @@ class KubernetesDriver implements Driver {
     this.#alarms = createAlarms(options.clock);
     this.#caches = startCaches(options, (id) => this.#tell(id));
     this.#looks = createLooks(options, this.#caches, this.#alarms, (id) => this.#tell(id));
-    this.#writer = {
-      options,
-      caches: this.#caches,
-      accessMode: createAccessModes(options.client, options.settings.accessMode),
-      foreignClaims: new Set(),
-    };
+    this.#writer = createWriter(options, this.#caches);
   }
 
   async available(): Promise<Availability> {
@@ -109,6 +103,7 @@ class KubernetesDriver implements Driver {
 
   forget(id: WorkloadId): void {
     this.#memories.forget(id.uid);
+    this.#writer.codeMaps.forget(id.uid);
     forgetClaims(this.#writer, id);
   }
 
@@ -137,6 +132,7 @@ class KubernetesDriver implements Driver {
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#alarms.clear();
+    this.#writer.codeMaps.close();
     await this.#caches.stop();
   }
 
@@ -196,6 +192,8 @@ class KubernetesDriver implements Driver {
     if (plan.retire.length > 0) children.pod(0, id.name);
     await this.#retire(id, memory, plan.retire);
     await Promise.all(plan.create.map(({ slot, stuck }) => this.#create(workload, children, slot, stuck)));
+    const used = this.#caches.podsOf(id.uid).map(({ codeMap }) => codeMap);
+    await this.#writer.codeMaps.removeOthers(id.uid, [children.codeConfigMap?.metadata.name, ...used]);
   }
 
   async #create(

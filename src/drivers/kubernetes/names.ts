@@ -6,15 +6,23 @@ import {
   roleLabel,
   slotLabel,
 } from '#api/labels.ts';
-import { sha256Hex } from '#kit/digest.ts';
+import { digestOf, sha256Hex } from '#kit/digest.ts';
 import type { Workload, WorkloadId } from '../workload.ts';
 
 /** Names of the children of an Agent. */
 export const agentSecretName = (agent: string) => `${agent}-agent`;
 export const installSecretName = (agent: string) => `${agent}-install`;
-export const codeConfigMapName = (agent: string) => `${agent}-code`;
+/** One for each content: a pod that runs keeps the files that it was made with. */
+export const codeConfigMapName = (agent: string, data: Readonly<Record<string, string>>) =>
+  `${agent}-code-${digestOf(data, 12)}`;
 export const networkPolicyName = (agent: string) => `${agent}-agent`;
 export const claimName = (agent: string, slot: number) => `${agent}-workspace-${slot}`;
+
+/** Whether a ConfigMap may be one with inline code of the Agent. Earlier versions had one of them, without a digest. */
+export function isCodeConfigMapName(agent: string, name: string): boolean {
+  const rest = name.startsWith(`${agent}-code`) ? name.slice(agent.length + '-code'.length) : undefined;
+  return rest !== undefined && /^(-[0-9a-f]{12})?$/.test(rest);
+}
 
 /** Whether a Secret of the name would be the controller's, were there an Agent that is called so. */
 export function mayBecomeOwnSecret(name: string): boolean {

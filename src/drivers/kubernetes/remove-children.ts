@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from '#api/meta.ts';
 import { configMapResource, secretResource } from '#api/resources.ts';
 import { keyOf } from '#kube/key.ts';
 import type { WorkloadId } from '../workload.ts';
-import { agentSecretName, codeConfigMapName, installSecretName, networkPolicyName } from './names.ts';
+import { agentSecretName, installSecretName, networkPolicyName } from './names.ts';
 import { unlessGone } from './pod-ends.ts';
 import type { Writer } from './write-children.ts';
 
@@ -29,17 +29,17 @@ interface Child {
   readonly object: KubeObject;
 }
 
-function childrenOf({ options, caches }: Writer, id: WorkloadId, retain: boolean): Child[] {
+function childrenOf({ options, caches, codeMaps }: Writer, id: WorkloadId, retain: boolean): Child[] {
   const { namespace, name } = id;
   const named: [Resource, KubeObject | undefined][] = [
     [secretResource, options.secrets.get({ namespace, name: agentSecretName(name) })],
     [secretResource, options.secrets.get({ namespace, name: installSecretName(name) })],
-    [configMapResource, options.configMaps.get({ namespace, name: codeConfigMapName(name) })],
     [networkPolicyResource, caches.policies.cache.get({ namespace, name: networkPolicyName(name) })],
   ];
   const claims = retain ? [] : caches.claimsOf(id.uid);
   return [
     ...named.map(([resource, object]) => ({ resource, object })),
+    ...codeMaps.of(id.uid).map((object) => ({ resource: configMapResource, object })),
     ...claims.map((object) => ({ resource: persistentVolumeClaimResource, object })),
   ].flatMap(({ resource, object }) =>
     object?.metadata.labels?.[agentUidLabel] === id.uid ? [{ resource, object }] : [],

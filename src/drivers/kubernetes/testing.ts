@@ -48,6 +48,7 @@ export function podFacts(change: Partial<PodFacts> = {}): PodFacts {
     isGivenUp: false,
     fault: undefined,
     commit: undefined,
+    codeMap: undefined,
     ...change,
   };
 }

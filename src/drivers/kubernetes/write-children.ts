@@ -14,20 +14,34 @@ import { isAlreadyExists, isConflict, isForbidden } from '#kube/errors.ts';
 import { keyOf, type ObjectKey } from '#kube/key.ts';
 import { driverError } from '../errors.ts';
 import type { Workload, WorkloadId } from '../workload.ts';
+import { checkAuthority } from './authority.ts';
 import type { Caches } from './caches.ts';
+import { type CodeMaps, createCodeMaps } from './code-maps.ts';
 import { claimName, contentDigestAnnotation, installSecretName, mayBecomeOwnSecret } from './names.ts';
 import { fieldManager, type KubernetesDriverOptions } from './options.ts';
 import { type Children, pinnedCommit, renderChildren } from './render/children.ts';
 import { isOwnSecret, namedSecrets } from './render/overlay.ts';
 import type { ObjectSource } from './source.ts';
+import { createAccessModes } from './storage-classes.ts';
 
 export interface Writer {
   readonly options: KubernetesDriverOptions;
   readonly caches: Caches;
   /** Access mode for claims that are made now. */
   accessMode(storageClassName: string | undefined): Promise<AccessMode>;
+  readonly codeMaps: CodeMaps;
   /** `namespace/name` of claims that are there and that somebody else made. */
   readonly foreignClaims: Set<string>;
+}
+
+export function createWriter(options: KubernetesDriverOptions, caches: Caches): Writer {
+  return {
+    options,
+    caches,
+    accessMode: createAccessModes(options.client, options.settings.accessMode),
+    codeMaps: createCodeMaps(options),
+    foreignClaims: new Set(),
+  };
 }
 
 /**
@@ -42,6 +56,7 @@ export async function writeChildren(
 ): Promise<Children> {
   const { options, caches } = writer;
   refuseForeignSecrets(options.secrets, workload);
+  checkAuthority(options, workload);
   const { namespace, name } = workload.id;
   const pinned = pinnedCommit(
     options.secrets.get({ namespace, name: installSecretName(name) }),
@@ -62,7 +77,7 @@ export async function writeChildren(
   await Promise.all([
     writeChild(writer, options.secrets, secretResource, agentSecret),
     installSecret && writeChild(writer, options.secrets, secretResource, installSecret),
-    codeConfigMap && writeChild(writer, options.configMaps, configMapResource, codeConfigMap),
+    codeConfigMap && writeChild(writer, writer.codeMaps.source, configMapResource, codeConfigMap),
     writeChild(writer, policies, networkPolicyResource, networkPolicy),
     ...children.claims.map((claim) => writeClaim(writer, claim)),
   ]);

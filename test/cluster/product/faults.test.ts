@@ -143,7 +143,13 @@ describe('After a fault everything is as without it', { skip: missingCluster, ti
 
   it('children that somebody deletes are made again', async () => {
     const table: string[] = [];
-    for (const child of ['secret/steady-agent', 'networkpolicy/steady-agent', 'configmap/steady-code']) {
+    const [code] = await space.list('configmap', 'ploinky.dev/agent=steady');
+    const children = [
+      'secret/steady-agent',
+      'networkpolicy/steady-agent',
+      `configmap/${code?.metadata.name}`,
+    ];
+    for (const child of children) {
       const began = performance.now();
       const uid = () => space.tryKubectl('get', child, '-o', 'jsonpath={.metadata.uid}');
       const { stdout: before } = await uid();

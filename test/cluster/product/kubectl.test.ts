@@ -104,7 +104,6 @@ describe('kubectl, to somebody who knows nothing else', { skip: missingCluster, 
     const before = await children();
     progress(before.join('\n'));
     for (const child of [
-      'ConfigMap/hello-code',
       'NetworkPolicy/hello-agent',
       'NetworkPolicy/keeps-agent',
       'PersistentVolumeClaim/keeps-workspace-0',
@@ -113,6 +112,7 @@ describe('kubectl, to somebody who knows nothing else', { skip: missingCluster, 
     ]) {
       assert.ok(before.includes(child), child);
     }
+    assert.equal(before.filter((child) => /^ConfigMap\/hello-code-[0-9a-f]{12}$/.test(child)).length, 1);
     const began = performance.now();
     const said = await show('delete', 'agent/hello', 'agent/keeps', 'route/door', '--timeout=60s');
     assert.match(said, /agent\.ploinky\.dev "hello" deleted/);

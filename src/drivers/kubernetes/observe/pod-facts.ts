@@ -3,7 +3,7 @@ import { agentServerImageAnnotation, slotLabel, specHashAnnotation } from '#api/
 import type { Exit, Fault } from '../../workload.ts';
 import { mainName, sidecarName } from '../render/containers.ts';
 import { gitContainerName } from '../render/git.ts';
-import { mcpPort } from '../render/parts.ts';
+import { mcpPort, volumeNames } from '../render/parts.ts';
 import { containerFault } from './container-faults.ts';
 import { exitOf, lastExitOf } from './exits.ts';
 import { podFault } from './pod-faults.ts';
@@ -43,6 +43,8 @@ export interface PodFacts {
   readonly fault: Fault | undefined;
   /** Commit that its git container fetched. */
   readonly commit: string | undefined;
+  /** ConfigMap that its code comes from. */
+  readonly codeMap: string | undefined;
 }
 
 /** Pure. */
@@ -78,6 +80,7 @@ export function factsOf(pod: Pod): PodFacts {
     isGivenUp: pod.spec.activeDeadlineSeconds !== undefined,
     fault: podFault(pod) ?? containerFault(statuses, hasEnded),
     commit: commitOf(status.initContainerStatuses ?? []),
+    codeMap: pod.spec.volumes?.find(({ name }) => name === volumeNames.code)?.configMap?.name,
   };
 }
 

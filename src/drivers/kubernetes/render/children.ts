@@ -139,8 +139,8 @@ export function pinnedCommit(secret: Secret | undefined, specHash: string): stri
 function codeConfigMap(workload: Workload, owner: OwnerReference): ConfigMap | undefined {
   const data = inlineData(workload.code);
   if (data === undefined) return undefined;
-  const metadata = metadataOf(workload, codeConfigMapName(workload.id.name), owner);
-  return withDigest<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+  const metadata = metadataOf(workload, codeConfigMapName(workload.id.name, data), owner);
+  return withDigest<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', metadata, immutable: true, data });
 }
 
 /** Without an owner when it outlives the Agent: one of the same name finds it again. */

@@ -37,11 +37,10 @@ function codeVolume(
     case undefined:
     case 'git':
       return { volume: folderOf('code', settings), mount };
-    case 'inline':
-      return {
-        volume: { configMap: { name: codeConfigMapName(id.name), items: inlineItems(code.files) } },
-        mount,
-      };
+    case 'inline': {
+      const name = codeConfigMapName(id.name, inlineData(code) ?? {});
+      return { volume: { configMap: { name, items: inlineItems(code.files) } }, mount };
+    }
     case 'configMap':
       return { volume: { configMap: { name: code.name } }, mount };
     case 'pvc':

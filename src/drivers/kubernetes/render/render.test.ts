@@ -106,6 +106,19 @@ describe('the pod of an Agent', () => {
     assert.deepEqual([code?.subPath, code?.readOnly], ['agents/demo', true]);
     assert.equal(mountsOf(pod.spec.containers[0])['/etc/ploinky/git-credential'], undefined);
   });
+  it('gives the certificates that a fetch trusts to that container alone', () => {
+    const ref = { name: 'authority', key: 'ca.pem' };
+    for (const [ca, volume] of [
+      [{ configMapKeyRef: ref }, 'configMap'],
+      [{ secretKeyRef: ref }, 'secret'],
+    ] as const) {
+      const { pod } = render({ code: { ...git, ca } as Workload['code'], fetchToken: 'fetch' });
+      const mounted = pod.spec.volumes?.find(({ name }) => name === 'ploinky-git-ca')?.[volume];
+      assert.deepEqual(mounted?.items, [{ key: 'ca.pem', path: 'ca.crt' }]);
+      assert.equal(mountsOf(pod.spec.initContainers?.[0])['/etc/ploinky/git-ca'], 'ploinky-git-ca');
+      assert.equal(mountsOf(pod.spec.containers[0])['/etc/ploinky/git-ca'], undefined);
+    }
+  });
   it('lets labels of ours win, and lets an author add what is allowed', () => {
     const podTemplate = {
       metadata: { labels: { team: 'a' } },
@@ -208,6 +221,18 @@ describe('the other children', () => {
     const items = pod.spec.volumes?.find(({ name }) => name === 'ploinky-code')?.configMap?.items ?? [];
     const back = Object.fromEntries(items.map(({ key, path }) => [path, codeConfigMap?.data?.[key]]));
     assert.deepEqual(back, files);
+  });
+  it('have inline code that never changes, under a name of its own for each content', () => {
+    const of = (files: Record<string, string>) => {
+      const { codeConfigMap, pod } = render({ code: { type: 'inline', files } });
+      const volume = pod.spec.volumes?.find(({ name }) => name === 'ploinky-code');
+      assert.equal(volume?.configMap?.name, codeConfigMap?.metadata.name);
+      assert.equal(codeConfigMap?.immutable, true);
+      return codeConfigMap?.metadata.name ?? '';
+    };
+    assert.match(of({ a: '1' }), /^demo-code-[0-9a-f]{12}$/);
+    assert.equal(of({ a: '1', b: '2' }), of({ b: '2', a: '1' }));
+    assert.equal(new Set([of({ a: '1' }), of({ a: '2' }), of({ b: '1' }), of({})]).size, 4);
   });
   it('have claims that outlive the Agent only when they are to', () => {
     const claims = (retain: boolean) =>
