@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  configMapKeyRef,
   mapOf,
   objectName,
   relativeFolder,
@@ -11,6 +12,14 @@ import {
 } from '../schema/fields.ts';
 import { exactlyOne, withRules } from '../schema/rules.ts';
 
+const caSchema = withRules(
+  z.strictObject({
+    secretKeyRef: secretKeyRef.describe('A key of a Secret.').optional(),
+    configMapKeyRef: configMapKeyRef.describe('A key of a ConfigMap.').optional(),
+  }),
+  [exactlyOne(['secretKeyRef', 'configMapKeyRef'])],
+);
+
 const gitSchema = z.strictObject({
   url: text(2048).describe('Address of the repository (https or ssh).'),
   ref: shortText
@@ -19,6 +28,11 @@ const gitSchema = z.strictObject({
   path: relativePath.describe('Folder inside the repository. Default: its root.').optional(),
   credentials: secretKeyRef
     .describe('Token or key for the fetch; the running agent never sees it.')
+    .optional(),
+  ca: caSchema
+    .describe(
+      'Certificates (PEM) of the authorities that the server’s certificate may be signed by, in place of the public ones. Used for the fetch alone.',
+    )
     .optional(),
 });
 

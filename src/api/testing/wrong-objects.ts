@@ -54,6 +54,14 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
     'spec.code: exactly one of path, git, image, configMap, pvc, inline must be given',
   ],
   [
+    { code: { git: { url: 'https://git.test/a', ca: {} } } },
+    'spec.code.git.ca: exactly one of secretKeyRef, configMapKeyRef must be given',
+  ],
+  [
+    { code: { git: { url: 'https://git.test/a', ca: { configMapKeyRef: { name: 'a', key: '' } } } } },
+    'spec.code.git.ca.configMapKeyRef.key: must not be empty',
+  ],
+  [
     { code: { path: '../x' } },
     'spec.code.path: must be a path relative to the workspace, without ".." segments',
   ],

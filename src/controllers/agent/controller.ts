@@ -23,7 +23,7 @@ import { isTrue } from '../conditions.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
 import type { HostSettings } from './desired.ts';
 import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
-import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
+import { codeReferences, gatherDependencies, gatherEnvironment, type References } from './gather.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
@@ -44,14 +44,18 @@ export const agentIndexes = {
   [secretIndex]: (agent: Agent) =>
     named(
       agent,
-      agent.spec.env?.map((entry) => entry.valueFrom?.secretKeyRef?.name),
+      referencesOf(agent).map((ref) => ref?.secretKeyRef?.name),
     ),
   [configMapIndex]: (agent: Agent) =>
     named(
       agent,
-      agent.spec.env?.map((entry) => entry.valueFrom?.configMapKeyRef?.name),
+      referencesOf(agent).map((ref) => ref?.configMapKeyRef?.name),
     ),
 };
+
+function referencesOf(agent: Agent) {
+  return [...(agent.spec.env ?? []).map(({ valueFrom }) => valueFrom), ...codeReferences(agent)];
+}
 
 export interface AgentControllerOptions {
   readonly client: Client;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, Secret } from '#api/meta.ts';
+import { agentIndexes } from './controller.ts';
 import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
 import { makeAgent } from './testing.ts';
 
@@ -96,4 +97,32 @@ test('the master key and other agents’ keys are read by no agent, optional or 
     assert.deepEqual(values, {});
     assert.match(missing[0] ?? '', /^spec\.env\[0\] \(KEY\): Secret ".*" is Ploinky's own/);
   }
+});
+
+test('what the fetch of a git source needs is missed like any other reference, and is no part of the spec hash', () => {
+  const git = (more: object) => makeAgent({ code: { git: { url: 'https://git.test/a', ...more } } });
+  const missing = (more: object) => gatherEnvironment(git(more), referencesTo()).missing;
+  const credentials = { name: 'nope', key: 'token' };
+  assert.deepEqual(missing({ credentials }), ['spec.code.git.credentials: Secret "nope" does not exist.']);
+  const map = (key: string, optional?: boolean) => ({
+    ca: { configMapKeyRef: { name: 'settings', key, ...(optional === undefined ? {} : { optional }) } },
+  });
+  assert.deepEqual(missing(map('ca.crt')), ['spec.code.git.ca: ConfigMap "settings" has no key "ca.crt".']);
+  assert.deepEqual(missing(map('ca.crt', true)), []);
+  assert.deepEqual(missing({ ca: { secretKeyRef: { name: 'keys', key: 'x' } } }), [
+    'spec.code.git.ca: Secret "keys" has no key "x".',
+  ]);
+  const revision = (agent: Agent) => gatherEnvironment(agent, referencesTo()).revision;
+  assert.equal(revision(git(map('mode'))), revision(git({})));
+});
+
+test('an Agent is filed under what its code refers to', () => {
+  const git = {
+    url: 'https://git.test/a',
+    credentials: { name: 'keys', key: 'api' },
+    ca: { configMapKeyRef: { name: 'settings', key: 'mode' } },
+  };
+  const agent = makeAgent({ code: { git } });
+  assert.deepEqual(agentIndexes.secret(agent), ['default/keys']);
+  assert.deepEqual(agentIndexes.configMap(agent), ['default/settings']);
 });

@@ -13,7 +13,11 @@ export interface References {
   configMap(namespace: string, name: string): ConfigMap | undefined;
 }
 
-/** Follows the references of `spec.env`. Values stay in memory; the revision names only where they came from. */
+/**
+ * Follows the references of `spec.env`, and looks whether those of `spec.code` lead anywhere. Values stay in memory;
+ * the revision names only where those of `spec.env` came from: code that was fetched is not fetched again because the
+ * credential is another.
+ */
 export function gatherEnvironment(agent: Agent, references: References): Environment {
   const values: Record<string, string> = {};
   const missing: string[] = [];
@@ -24,7 +28,28 @@ export function gatherEnvironment(agent: Agent, references: References): Environ
     else if (!found.optional) missing.push(`spec.env[${index}] (${entry.name}): ${found.problem}.`);
     revision.update(`${entry.name}\n${found.origin}\n`);
   }
+  missing.push(...missingForCode(agent, references));
   return { values, missing, revision: revision.digest('hex').slice(0, 16) };
+}
+
+function missingForCode(agent: Agent, references: References): string[] {
+  return codeReferences(agent).flatMap(({ field, ...ref }) => {
+    const { value, optional, problem } = followRef(agent, ref, references);
+    return value !== undefined || optional ? [] : [`${field}: ${problem}.`];
+  });
+}
+
+interface CodeReference extends Ref {
+  readonly field: string;
+}
+
+/** What the fetch of a git source needs from the Agent's namespace. */
+export function codeReferences({ spec }: Pick<Agent, 'spec'>): CodeReference[] {
+  const { credentials, ca } = spec.code?.git ?? {};
+  return [
+    ...(credentials === undefined ? [] : [{ field: 'spec.code.git.credentials', secretKeyRef: credentials }]),
+    ...(ca === undefined ? [] : [{ field: 'spec.code.git.ca', ...ca }]),
+  ];
 }
 
 interface Found {
@@ -37,22 +62,38 @@ interface Found {
 type EnvVar = NonNullable<Agent['spec']['env']>[number];
 
 function follow(agent: Agent, entry: EnvVar, references: References): Found {
-  const namespace = agent.metadata.namespace ?? 'default';
-  const secretRef = entry.valueFrom?.secretKeyRef;
-  if (secretRef !== undefined) {
-    const secret = references.secret(namespace, secretRef.name);
-    if (isOurs(secretRef.name, secret))
-      return { optional: false, problem: ours(secretRef.name), origin: 'ours' };
-    const encoded = secret?.data?.[secretRef.key];
-    const value = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
-    return foundIn('Secret', secretRef, secret?.metadata.resourceVersion, value);
-  }
-  const mapRef = entry.valueFrom?.configMapKeyRef;
-  if (mapRef !== undefined) {
-    const map = references.configMap(namespace, mapRef.name);
-    return foundIn('ConfigMap', mapRef, map?.metadata.resourceVersion, map?.data?.[mapRef.key]);
+  const { secretKeyRef, configMapKeyRef } = entry.valueFrom ?? {};
+  if (secretKeyRef !== undefined || configMapKeyRef !== undefined) {
+    return followRef(agent, { secretKeyRef, configMapKeyRef }, references);
   }
   return { value: entry.value ?? '', optional: false, problem: '', origin: 'value' };
+}
+
+interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+  readonly optional?: boolean | undefined;
+}
+
+/** One of the two. */
+interface Ref {
+  readonly secretKeyRef?: KeyRef | undefined;
+  readonly configMapKeyRef?: KeyRef | undefined;
+}
+
+function followRef(agent: Agent, { secretKeyRef, configMapKeyRef }: Ref, references: References): Found {
+  const namespace = agent.metadata.namespace ?? 'default';
+  if (secretKeyRef !== undefined) {
+    const secret = references.secret(namespace, secretKeyRef.name);
+    if (isOurs(secretKeyRef.name, secret))
+      return { optional: false, problem: ours(secretKeyRef.name), origin: 'ours' };
+    const encoded = secret?.data?.[secretKeyRef.key];
+    const value = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
+    return foundIn('Secret', secretKeyRef, secret?.metadata.resourceVersion, value);
+  }
+  const { name = '', key = '', optional } = configMapKeyRef ?? {};
+  const map = references.configMap(namespace, name);
+  return foundIn('ConfigMap', { name, key, optional }, map?.metadata.resourceVersion, map?.data?.[key]);
 }
 
 /** Keys of the workspace and of other agents: an agent that could name them would be whoever it likes. */

@@ -3,6 +3,7 @@ import type { AgentReason } from '#api/reasons.ts';
 import type { Fault } from '../../workload.ts';
 import { gitContainerName } from '../render/git.ts';
 import { installContainerName } from '../render/install.ts';
+import { gitRemedy } from './git-remedies.ts';
 
 const imageReasons = [
   'ImagePullBackOff',
@@ -65,7 +66,9 @@ function describeEnd({ name, restartCount }: ContainerStatus, end: TerminatedSta
       end.exitCode === 124 ? 'took longer than its time limit' : `ended with exit code ${end.exitCode}`;
     return fault('InstallFailed', `The install step ${how}.${log}`);
   }
-  if (name === gitContainerName) return fault('CodeUnavailable', `The code cannot be fetched.${log}`);
+  if (name === gitContainerName) {
+    return fault('CodeUnavailable', `The code cannot be fetched.${gitRemedy(end.message)}${log}`);
+  }
   const how = end.signal ? `signal ${end.signal}` : `exit code ${end.exitCode}`;
   return fault('BackOff', `Container ${name} ended with ${how}${times(restartCount)}.${log}`);
 }

@@ -1,5 +1,5 @@
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
-import type { Container } from '#api/cluster-kinds.ts';
+import type { Container, Volume } from '#api/cluster-kinds.ts';
 import { driverError } from '../../errors.ts';
 import { installConfig } from '../../shared/environment.ts';
 import type { CodeSource, Workload } from '../../workload.ts';
@@ -14,11 +14,15 @@ type GitSource = Extract<CodeSource, { type: 'git' }>;
 /** Name of the container whose termination message is the commit. */
 export const gitContainerName = 'git';
 
+/** Certificates that git trusts in place of the public ones, when it is there. */
+const authorityFile = `${paths.gitAuthority}/ca.crt`;
+
 /**
  * Nothing of the author's is part of it: it all comes through the environment. A server that does not give a single
  * commit by its name is asked for its branches and tags. What git itself keeps is not for the agent.
  */
 const script = `set -eu
+if [ -e ${authorityFile} ]; then export GIT_SSL_CAINFO=${authorityFile} GIT_SSL_CAPATH=${paths.gitAuthority}; fi
 cd ${paths.code}
 rm -rf -- * .[!.]* ..?*
 git init -q
@@ -45,28 +49,55 @@ export function gitPart(workload: Workload, settings: PodSettings): Part {
   const { code, id } = workload;
   if (code?.type !== 'git') return nothing;
   checkSource(code);
-  const credential = code.credentials;
-  const secret = credential && {
-    secretName: credential.name,
-    items: [{ key: credential.key, path: 'credential' }],
-    ...(credential.optional === undefined ? {} : { optional: credential.optional }),
-    defaultMode: 0o440,
-  };
   const config = {
     secretName: installSecretName(id.name),
     items: [{ key: 'git.json', path: 'config.json' }],
   };
+  const given = [credentialFolder(code), authorityFolder(code)].filter((folder) => folder !== undefined);
   return {
     mounts: [],
     volumes: [
       { name: volumeNames.gitConfig, secret: { ...config, defaultMode: 0o440 } },
-      ...(secret === undefined ? [] : [{ name: volumeNames.gitCredential, secret }]),
+      ...given.map(({ volume }) => volume),
     ],
-    init: [gitContainer(secret !== undefined, settings)],
+    init: [gitContainer(given, settings)],
   };
 }
 
-function gitContainer(hasCredential: boolean, settings: PodSettings): Container {
+/** A key of somebody's object, as a folder that only this container has. */
+interface GivenFolder {
+  readonly volume: Volume;
+  readonly mountPath: string;
+}
+
+function credentialFolder({ credentials }: GitSource): GivenFolder | undefined {
+  if (credentials === undefined) return undefined;
+  const volume = { name: volumeNames.gitCredential, secret: secretOf(credentials, 'credential') };
+  return { volume, mountPath: paths.gitCredential };
+}
+
+function authorityFolder({ ca }: GitSource): GivenFolder | undefined {
+  const { secretKeyRef, configMapKeyRef } = ca ?? {};
+  const name = volumeNames.gitAuthority;
+  const mountPath = paths.gitAuthority;
+  if (secretKeyRef !== undefined)
+    return { volume: { name, secret: secretOf(secretKeyRef, 'ca.crt') }, mountPath };
+  if (configMapKeyRef === undefined) return undefined;
+  const configMap = { name: configMapKeyRef.name, ...itemOf(configMapKeyRef, 'ca.crt') };
+  return { volume: { name, configMap }, mountPath };
+}
+
+type KeyRef = NonNullable<GitSource['credentials']>;
+
+function secretOf(ref: KeyRef, path: string) {
+  return { secretName: ref.name, ...itemOf(ref, path), defaultMode: 0o440 };
+}
+
+function itemOf({ key, optional }: KeyRef, path: string) {
+  return { items: [{ key, path }], ...(optional === undefined ? {} : { optional }) };
+}
+
+function gitContainer(given: readonly GivenFolder[], settings: PodSettings): Container {
   const container = setupContainer(settings, {
     name: gitContainerName,
     config: `${paths.gitConfig}/config.json`,
@@ -78,9 +109,7 @@ function gitContainer(hasCredential: boolean, settings: PodSettings): Container 
       ...(container.volumeMounts ?? []),
       { name: volumeNames.code, mountPath: paths.code },
       { name: volumeNames.gitConfig, mountPath: paths.gitConfig, readOnly: true },
-      ...(hasCredential
-        ? [{ name: volumeNames.gitCredential, mountPath: paths.gitCredential, readOnly: true }]
-        : []),
+      ...given.map(({ volume: { name }, mountPath }) => ({ name, mountPath, readOnly: true })),
     ],
   };
 }

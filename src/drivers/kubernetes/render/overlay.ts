@@ -159,8 +159,13 @@ export function namedSecrets({ podTemplate, code }: Workload): { field: string; 
   const named = volumes.flatMap(({ name, secret }) =>
     secret === undefined ? [] : [{ field: `${where}.volumes (${name})`, name: secret.secretName }],
   );
-  if (code?.type !== 'git' || code.credentials === undefined) return named;
-  return [...named, { field: 'spec.code.git.credentials', name: code.credentials.name }];
+  if (code?.type !== 'git') return named;
+  const { credentials, ca } = code;
+  const ofGit = [
+    { field: 'spec.code.git.credentials', name: credentials?.name },
+    { field: 'spec.code.git.ca.secretKeyRef', name: ca?.secretKeyRef?.name },
+  ];
+  return [...named, ...ofGit.flatMap(({ field, name }) => (name === undefined ? [] : [{ field, name }]))];
 }
 
 /** Whether a Secret is one of the controller's own. */

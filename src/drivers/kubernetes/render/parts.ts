@@ -27,6 +27,7 @@ export const volumeNames = {
   code: 'ploinky-code',
   config: 'ploinky-config',
   dependencies: 'ploinky-deps',
+  gitAuthority: 'ploinky-git-ca',
   gitConfig: 'ploinky-git-config',
   gitCredential: 'ploinky-git-credential',
   installConfig: 'ploinky-install-config',
@@ -48,6 +49,7 @@ export const paths = {
   agentConfig: '/etc/ploinky/agent',
   installConfig: '/etc/ploinky/install',
   gitConfig: '/etc/ploinky/git',
+  gitAuthority: '/etc/ploinky/git-ca',
   gitCredential: '/etc/ploinky/git-credential',
 } as const;
 
