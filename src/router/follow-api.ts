@@ -9,7 +9,7 @@ import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { concernsTable } from '#routing/concerns.ts';
-import { buildRoutingTable, type RoutingTable } from '#routing/table.ts';
+import { createTableKeeper, type TableKeeper } from '#routing/keeper.ts';
 import { type MasterKey, masterSecretName, nextMasterKeys } from '#wire/keys.ts';
 import type { KeySource, TableSource } from './sources.ts';
 
@@ -49,19 +49,21 @@ export function followApi(options: FollowOptions): Following {
     namespace: options.homeNamespace,
     fieldSelector: `metadata.name=${masterSecretName}`,
   });
-  const tables = gatherTables(options, () =>
-    buildRoutingTable({
-      agents: agents.cache.list(),
-      routes: routes.cache.list(),
-      homeNamespace: options.homeNamespace,
-      hostClaims: options.hostClaims ?? {},
-    }),
-  );
+  const { homeNamespace, hostClaims = {} } = options;
+  const keeper = createTableKeeper({ homeNamespace, hostClaims });
+  const tables = gatherTables(options, keeper);
   let masters: readonly MasterKey[] = [];
   const stops = [
-    agents.cache.subscribe(tables.changed),
+    agents.cache.subscribe(({ type, object }) => {
+      if (type === 'deleted') keeper.removeAgent(object);
+      else keeper.putAgent(object);
+      tables.changed();
+    }),
     routes.cache.subscribe((event) => {
-      if (concernsTable(event)) tables.changed();
+      if (!concernsTable(event)) return;
+      if (event.type === 'deleted') keeper.removeRoute(event.object);
+      else keeper.putRoute(event.object);
+      tables.changed();
     }),
     secrets.cache.subscribe((event) => {
       if (event.type === 'deleted') return;
@@ -88,22 +90,26 @@ interface GatheredTables {
   readonly stop: () => void;
 }
 
-function gatherTables({ clock, log }: FollowOptions, build: () => RoutingTable): GatheredTables {
+function gatherTables({ clock, log }: FollowOptions, keeper: TableKeeper): GatheredTables {
   const callbacks = new Set<() => void>();
-  let table = build();
+  let table = keeper.table();
   let synced = false;
   let cancel: (() => void) | undefined;
   const publish = () => {
     cancel = undefined;
-    const before = table.digest;
-    table = build();
-    if (table.digest !== before)
+    const before = table;
+    table = keeper.table();
+    if (table.digest !== before.digest)
       log.info('serving a new table', { digest: table.digest, notes: table.notes });
     for (const callback of callbacks) callback();
   };
+  const look = () => {
+    cancel = undefined;
+    if (keeper.table() !== table) publish();
+  };
   return {
     changed() {
-      cancel ??= clock.after(gatherMs, publish);
+      cancel ??= clock.after(gatherMs, look);
     },
     complete() {
       synced = true;

@@ -1,25 +1,31 @@
-import type { Agent } from '#api/agent.ts';
 import { staticRootAnnotation } from '#api/labels.ts';
+import { digestOf } from '#kit/digest.ts';
+import { digestOfNames, type SortedNames } from './sorted-names.ts';
 import type { Surface } from './surface.ts';
 
 /** The aggregate that needs no Route stops here; a Route serves more. */
 export const mostDefaultAgents = 200;
 
+export interface Defaults {
+  readonly surfaces: readonly Surface[];
+  readonly notes: readonly string[];
+}
+
+/** What the defaults of the home namespace are made of. */
+export interface Home {
+  readonly namespace: string;
+  /** Of all its agents. */
+  readonly names: SortedNames;
+  /** Names of those that want to be the static root, the oldest first. */
+  readonly roots: readonly string[];
+}
+
 /**
  * What the home namespace serves without any Route: `/mcp`, `/mcps/<agent>/…`, `/mcp/<agent>/…`,
  * `/apis/<agent>/…`, `/<agent>/<file>` and the static root.
  */
-export function defaultSurfaces(
-  agents: readonly Agent[],
-  namespace: string | undefined,
-): { readonly surfaces: readonly Surface[]; readonly notes: readonly string[] } {
-  if (namespace === undefined) return { surfaces: [], notes: [] };
-  const own = agents.filter((agent) => agent.metadata.namespace === namespace);
-  const names = own.map((agent) => agent.metadata.name).sort();
-  const roots = own
-    .filter((agent) => agent.metadata.annotations?.[staticRootAnnotation] === 'true')
-    .sort(byAge);
-  const root = roots[0]?.metadata.name;
+export function defaultSurfaces({ namespace, names, roots }: Home): Defaults {
+  const root = roots[0];
   const aggregated = names.slice(0, mostDefaultAgents);
   const base = { source: 'defaults', namespace };
   const at = (path: string) => ({ host: '*', path });
@@ -48,14 +54,17 @@ function tooMany(names: readonly string[]): string[] {
   ];
 }
 
-function manyRoots(roots: readonly Agent[], root: string | undefined): string[] {
+function manyRoots(roots: readonly string[], root: string | undefined): string[] {
   if (roots.length < 2) return [];
-  const names = roots.map((agent) => agent.metadata.name).join(', ');
-  return [`Agents ${names} all have ${staticRootAnnotation}; the oldest, ${root}, is served at "/".`];
+  return [
+    `Agents ${roots.join(', ')} all have ${staticRootAnnotation}; the oldest, ${root}, is served at "/".`,
+  ];
 }
 
-function byAge(left: Agent, right: Agent): number {
-  const a = `${left.metadata.creationTimestamp ?? ''} ${left.metadata.name}`;
-  const b = `${right.metadata.creationTimestamp ?? ''} ${right.metadata.name}`;
-  return a < b ? -1 : 1;
+/** They share lists of all agents' names, which would make up most of the work. */
+export function digestOfDefaults(surfaces: readonly Surface[]): string {
+  return digestOf(
+    surfaces.map((surface) => ({ ...surface, agents: digestOfNames(surface.agents) })),
+    32,
+  );
 }

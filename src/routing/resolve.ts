@@ -1,3 +1,5 @@
+import { oncePerObject } from '#kit/memo.ts';
+import { hasName } from './sorted-names.ts';
 import type { ApiSurface, McpSurface, StaticSurface, Surface } from './surface.ts';
 import type { RoutingTable } from './table.ts';
 import type { Target } from './target.ts';
@@ -25,12 +27,12 @@ export type Resolution =
 export type Resolver = (host: string, path: string) => Resolution;
 
 /**
- * Compiles a table. Exact host before wildcard before any; then the longer path; then what answers only one
+ * Compiles a table; those with the same surfaces share the work. Exact host before wildcard before any; then the longer path; then what answers only one
  * path. A host that a Route of another namespace claims shows none of the home namespace's defaults.
  * Costs one map lookup a path segment and host pattern, however many Routes there are.
  */
 export function createResolver(table: RoutingTable): Resolver {
-  const hosts = groupByHost(table.surfaces);
+  const hosts = hostsOf(table.surfaces);
   return (host, path) => {
     for (const pattern of patternsOf(host)) {
       const paths = hosts.get(pattern);
@@ -48,6 +50,8 @@ interface HostPaths {
   /** Nothing of less specific hosts appears here. */
   exclusive: boolean;
 }
+
+const hostsOf = oncePerObject(groupByHost);
 
 function groupByHost(surfaces: readonly Surface[]): Map<string, HostPaths> {
   const home = surfaces.find((surface) => surface.source === 'defaults')?.namespace;
@@ -139,7 +143,7 @@ function resolveStatic(table: RoutingTable, surface: StaticSurface, rest: string
 }
 
 function targetIn(table: RoutingTable, surface: Surface, name: string): Target | undefined {
-  if (!surface.agents.includes(name)) return undefined;
+  if (!hasName(surface.agents, name)) return undefined;
   return table.targets.get(`${surface.namespace}/${name}`);
 }
 

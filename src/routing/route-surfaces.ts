@@ -1,13 +1,17 @@
 import type { Route } from '#api/route.ts';
+import { hasName, type SortedNames } from './sorted-names.ts';
 import type { Place, Surface } from './surface.ts';
 
 export type { Place } from './surface.ts';
 
-/** Everything that one Route wants to serve: each of its surfaces at each of its hosts and paths. */
-export function surfacesOf(route: Route, agents: readonly string[]): Surface[] {
+/**
+ * Everything that one Route wants to serve: each of its surfaces at each of its hosts and paths, without agents, and
+ * with the static root that it asks for.
+ */
+export function surfacesOf(route: Route): Surface[] {
   const { spec } = route;
   const namespace = route.metadata.namespace ?? '';
-  const base = { source: `${namespace}/${route.metadata.name}`, namespace, agents };
+  const base = { source: `${namespace}/${route.metadata.name}`, namespace, agents: [] };
   return placesOf(route).flatMap(({ host, path }) => {
     const at = (below: string) => ({ ...base, place: { host, path: join(path, below) } });
     const surfaces: Surface[] = [];
@@ -18,10 +22,19 @@ export function surfacesOf(route: Route, agents: readonly string[]): Surface[] {
     }
     if (spec.api !== undefined) surfaces.push({ kind: 'api', ...at(spec.api.path) });
     if (spec.static !== undefined) {
-      const root = agents.find((name) => name === spec.static?.root);
-      surfaces.push({ kind: 'static', ...at(spec.static.path), root });
+      const { path: below, root } = spec.static;
+      surfaces.push({ kind: 'static', ...at(below), root });
     }
     return surfaces;
+  });
+}
+
+/** The same surfaces with these agents behind them; a root that is none of them is none. */
+export function withAgents(surfaces: readonly Surface[], agents: SortedNames): Surface[] {
+  return surfaces.map((surface) => {
+    if (surface.kind !== 'static') return { ...surface, agents };
+    const { root } = surface;
+    return { ...surface, agents, root: root !== undefined && hasName(agents, root) ? root : undefined };
   });
 }
 

@@ -1,4 +1,5 @@
 import type { RouteSpec } from '#api/route.ts';
+import type { SortedNames } from './sorted-names.ts';
 
 /** Where something appears: a host pattern (exact, `*.` and a name, or `*` for any) and a path. */
 export interface Place {
@@ -15,8 +16,8 @@ interface SurfaceBase {
   readonly source: string;
   readonly namespace: string;
   readonly place: Place;
-  /** Names of the agents behind it, in order. */
-  readonly agents: readonly string[];
+  /** Names of the agents behind it. */
+  readonly agents: SortedNames;
 }
 
 export interface McpSurface extends SurfaceBase {

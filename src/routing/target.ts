@@ -66,6 +66,10 @@ export function targetOf(agent: Agent): Target {
   };
 }
 
+export function areSameTargets(left: Target | undefined, right: Target): boolean {
+  return left !== undefined && JSON.stringify(left) === JSON.stringify(right);
+}
+
 function whyUnavailable(agent: Agent): Unavailable {
   const conditions = agent.status?.conditions;
   const halted = findCondition(conditions, 'Halted');

@@ -4,3 +4,7 @@ export interface Verdict {
   readonly reason: string;
   readonly message: string;
 }
+
+export function areSameVerdicts(left: Verdict, right: Verdict): boolean {
+  return left === right || (left.reason === right.reason && left.message === right.message);
+}

@@ -3,10 +3,9 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { type Controller, createController } from '#kube/controller.ts';
-import type { ObjectKey } from '#kube/key.ts';
+import { keyTextOf, type ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { again, settled } from '#kube/result.ts';
-import { nameOf } from '#routing/table.ts';
 import { createFollower, type FollowerOptions } from './follower.ts';
 import { routeStatus } from './status.ts';
 
@@ -34,7 +33,7 @@ export function createRouteController(options: RouteControllerOptions): Controll
       const route = routes.cache.get(key);
       if (route === undefined || route.metadata.deletionTimestamp !== undefined) return settled;
       const { table, facts, word } = follower.look();
-      const verdict = table.verdicts.get(nameOf(route));
+      const verdict = table.verdicts.get(keyTextOf(route));
       if (verdict === undefined) return settled;
       const status = routeStatus(route, verdict, facts, new Date(clock.now()));
       const written = await client.applyStatus<Route>(routeResource, route, status, { fieldManager });

@@ -2,12 +2,14 @@ import type { Agent } from '#api/agent.ts';
 import type { Lease } from '#api/core-kinds.ts';
 import type { Route } from '#api/route.ts';
 import type { Clock } from '#kit/clock.ts';
+import type { CacheEvent } from '#kube/cache.ts';
 import type { Informer } from '#kube/informer.ts';
-import { keyOf, type ObjectKey } from '#kube/key.ts';
+import { keyOf, keyText, type ObjectKey } from '#kube/key.ts';
 import { exceptStatus, type Source } from '#kube/sources.ts';
+import { changesBetween } from '#routing/changes.ts';
 import { concernsTable } from '#routing/concerns.ts';
-import { buildRoutingTable, nameOf, type RouteVerdict, type RoutingTable } from '#routing/table.ts';
-import type { Verdict } from '#routing/verdict.ts';
+import { createTableKeeper } from '#routing/keeper.ts';
+import type { RoutingTable } from '#routing/table.ts';
 import { catchUpMs, publishedChanged, watchRouters } from './routers.ts';
 import { isServed, isWaiting, type RouterFacts } from './status.ts';
 
@@ -43,42 +45,53 @@ const gatherMs = 3;
 export function createFollower(options: FollowerOptions): Follower {
   const { agents, routes, leases, clock } = options;
   const routers = watchRouters(leases.cache, clock);
+  const keeper = createTableKeeper(options);
+  /** Routes whose status does not say that they are served. */
+  const unserved = new Map<string, ObjectKey>();
   let enqueue: (key: ObjectKey) => void = () => undefined;
-  let table: RoutingTable | undefined;
-  let verdicts: ReadonlyMap<string, RouteVerdict> = new Map();
+  let table = keeper.table();
   let word = '';
   const soon = createAlarm(clock, gatherMs, look);
   const late = createAlarm(clock, catchUpMs, look);
 
   function look(): View {
-    const now = table ?? build(options);
-    table = now;
-    for (const route of routes.cache.list()) {
-      if (now.verdicts === verdicts) break;
-      const name = nameOf(route);
-      if (!areEqual(verdicts.get(name), now.verdicts.get(name))) enqueue(keyOf(route));
-    }
-    verdicts = now.verdicts;
-    const facts = { wanted: now.digest, ...routers.look(now.digest) };
-    const before = word;
+    const before = table;
+    table = keeper.table();
+    for (const name of changesBetween(before, table).verdicts) enqueue(parseName(name));
+    const facts = { wanted: table.digest, ...routers.look(table.digest) };
+    const wordBefore = word;
     word = wordOf(facts);
-    if (word !== before) concernedBy(facts, now, routes.cache.list()).map(keyOf).forEach(enqueue);
+    if (word !== wordBefore) concernedBy(facts).forEach(enqueue);
     if (isWaiting(facts)) late.set();
-    return { table: now, facts, word };
+    return { table, facts, word };
   }
-  function changed(): void {
-    table = undefined;
+  /** While no router is late, a Route that is served stays as it is; see `routeStatus`. */
+  function concernedBy({ published, late }: RouterFacts): ObjectKey[] {
+    const isCalm = published.size > 0 && late.size === 0;
+    const keys = isCalm ? [...unserved.values()] : routes.cache.list().map(keyOf);
+    return keys.filter((key) => table.verdicts.get(keyText(key))?.accepted.ok);
+  }
+  function agentChanged(event: CacheEvent<Agent>): void {
+    if (!exceptStatus(event)) return;
+    if (event.type === 'deleted') keeper.removeAgent(event.object);
+    else keeper.putAgent(event.object);
+    soon.set();
+  }
+  function routeChanged(event: CacheEvent<Route>): void {
+    const key = keyOf(event.object);
+    if (event.type === 'deleted' || isServed(event.object)) unserved.delete(keyText(key));
+    else unserved.set(keyText(key), key);
+    if (!concernsTable(event)) return;
+    if (event.type === 'deleted') keeper.removeRoute(event.object);
+    else keeper.putRoute(event.object);
+    enqueue(key);
     soon.set();
   }
   function start(given: (key: ObjectKey) => void): () => void {
     enqueue = given;
     const stops = [
-      agents.cache.subscribe((event) => exceptStatus(event) && changed()),
-      routes.cache.subscribe((event) => {
-        if (!concernsTable(event)) return;
-        enqueue(keyOf(event.object));
-        changed();
-      }),
+      agents.cache.subscribe(agentChanged),
+      routes.cache.subscribe(routeChanged),
       leases.cache.subscribe((event) => publishedChanged(event) && soon.set()),
       routers.onGone(soon.set),
       soon.close,
@@ -93,34 +106,15 @@ export function createFollower(options: FollowerOptions): Follower {
   return { look, source: { start, synced } };
 }
 
-function build({ agents, routes, homeNamespace, hostClaims }: FollowerOptions): RoutingTable {
-  return buildRoutingTable({
-    agents: agents.cache.list(),
-    routes: routes.cache.list(),
-    homeNamespace,
-    hostClaims,
-  });
+function parseName(text: string): ObjectKey {
+  const slash = text.indexOf('/');
+  return { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
 function wordOf({ wanted, published, late }: RouterFacts): string {
   if (published.size === 0) return 'none';
   const behind = [...published].filter(([, digest]) => digest !== wanted).map(([name]) => name);
   return `behind ${behind.sort().join()}, late ${[...late].sort().join()}`;
-}
-
-/** While no router is late, a Route that is served stays as it is; see `routeStatus`. */
-function concernedBy({ published, late }: RouterFacts, { verdicts }: RoutingTable, routes: Route[]): Route[] {
-  const isCalm = published.size > 0 && late.size === 0;
-  const accepted = routes.filter((route) => verdicts.get(nameOf(route))?.accepted.ok);
-  return isCalm ? accepted.filter((route) => !isServed(route)) : accepted;
-}
-
-function areEqual(left: RouteVerdict | undefined, right: RouteVerdict | undefined): boolean {
-  if (left === undefined || right === undefined) return left === right;
-  const same = (a: Verdict, b: Verdict) => a === b || (a.reason === b.reason && a.message === b.message);
-  return (
-    left.agents === right.agents && same(left.accepted, right.accepted) && same(left.resolved, right.resolved)
-  );
 }
 
 interface Alarm {

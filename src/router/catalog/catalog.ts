@@ -1,6 +1,7 @@
 import { backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
+import { changesBetween } from '#routing/changes.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
 import type { Item, ListKind } from './list-kinds.ts';
@@ -54,6 +55,8 @@ class LazyCatalog implements Catalog {
   readonly #entries = new Map<string, Entry>();
   /** By uid: what an agent that is away for a moment listed when it was there. */
   readonly #last = new Map<string, Map<ListKind, readonly Item[]>>();
+  /** The last one that was retained. */
+  #table: RoutingTable | undefined;
   version = 0;
 
   constructor(options: CatalogOptions) {
@@ -82,16 +85,33 @@ class LazyCatalog implements Catalog {
   }
 
   retain(table: RoutingTable): void {
-    this.version += 1;
-    for (const [uid, entry] of this.#entries) {
-      const [namespace, name] = entry.stamp.split(' ', 2);
-      const target = table.targets.get(`${namespace}/${name}`);
-      if (target === undefined || target.identity.uid !== uid || stampOf(target) !== entry.stamp) {
+    const before = this.#table;
+    this.#table = table;
+    let isOther = before === undefined;
+    for (const name of changesBetween(before, table).targets) {
+      const old = before?.targets.get(name);
+      const target = table.targets.get(name);
+      isOther ||= !listsAlike(old, target);
+      if (old !== undefined && old.identity.uid !== target?.identity.uid) this.#forget(old.identity.uid);
+      const uid = target?.identity.uid ?? '';
+      if (target !== undefined && this.#entries.get(uid)?.stamp !== stampOf(target))
         this.#entries.delete(uid);
-      }
     }
-    const present = new Set([...table.targets.values()].map((target) => target.identity.uid));
-    for (const uid of this.#last.keys()) if (!present.has(uid)) this.#last.delete(uid);
+    if (before === undefined) this.#forgetOthers(table);
+    if (isOther) this.version += 1;
+  }
+
+  /** Whoever was asked before there was a table. */
+  #forgetOthers({ targets }: RoutingTable): void {
+    const present = new Set([...targets.values()].map((target) => target.identity.uid));
+    for (const uid of [...this.#entries.keys(), ...this.#last.keys()]) {
+      if (!present.has(uid)) this.#forget(uid);
+    }
+  }
+
+  #forget(uid: string): void {
+    this.#entries.delete(uid);
+    this.#last.delete(uid);
   }
 
   #lastOf(target: Target, kind: ListKind): readonly Item[] {
@@ -99,7 +119,10 @@ class LazyCatalog implements Catalog {
   }
 
   #remember(target: Target, kind: ListKind, items: readonly Item[]): void {
-    const { uid } = target.identity;
+    const { uid, namespace, name } = target.identity;
+    // It may have gone while it was asked.
+    if (this.#table !== undefined && this.#table.targets.get(`${namespace}/${name}`)?.identity.uid !== uid)
+      return;
     const lists = this.#last.get(uid) ?? new Map<ListKind, readonly Item[]>();
     this.#last.set(uid, lists.set(kind, items));
   }
@@ -138,6 +161,13 @@ class LazyCatalog implements Catalog {
     entry.parts.set(kind, known);
     return part;
   }
+}
+
+/** True when the same is listed of both, also where nothing is. */
+function listsAlike(left: Target | undefined, right: Target | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  const isSame = left.identity.uid === right.identity.uid && stampOf(left) === stampOf(right);
+  return isSame && JSON.stringify(left.unavailable) === JSON.stringify(right.unavailable);
 }
 
 /** Another digest or another instance: other lists. */

@@ -40,6 +40,8 @@ export interface Views {
 }
 
 interface Kept {
+  /** What it was made for: another one has other agents or rules. */
+  readonly surface: McpSurface;
   readonly version: number;
   readonly freshUntil: number;
   readonly view: View;
@@ -50,8 +52,8 @@ export function createViews(options: { tables: TableSource; catalog: Catalog; cl
   const kept = new Map<string, Kept>();
   const current = (surface: McpSurface, kind: ListKind): View | undefined => {
     const known = kept.get(viewName(surface, kind));
-    const fresh = known?.version === catalog.version && clock.monotonic() < known.freshUntil;
-    return fresh ? known.view : undefined;
+    if (known?.surface !== surface || known.version !== catalog.version) return undefined;
+    return clock.monotonic() < known.freshUntil ? known.view : undefined;
   };
   return {
     current,
@@ -72,6 +74,7 @@ export function createViews(options: { tables: TableSource; catalog: Catalog; cl
       const view = mergeParts(parts, surface, kind);
       if (kept.size > 5_000) kept.clear();
       kept.set(viewName(surface, kind), {
+        surface,
         version: catalog.version,
         freshUntil: catalog.freshUntil(there, kind),
         view,

@@ -2,6 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
+import { changesBetween } from '#routing/changes.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target, TargetEndpoint } from '#routing/target.ts';
 import { connectProven } from '#wire/connect.ts';
@@ -29,28 +30,43 @@ export interface PoolsOptions {
 }
 
 export function createPools(options: PoolsOptions): Pools {
-  const pools = new Map<string, Held>();
+  /** Of each Agent, by `<namespace>/<name>`, then by instance and address. */
+  const pools = new Map<string, Map<string, Held>>();
   const retired = createRetired(options);
+  let table: RoutingTable | undefined;
+  /** Closes those of an Agent that are for nothing now. */
+  function retainOf(agent: string, now: RoutingTable): void {
+    const held = pools.get(agent);
+    if (held === undefined) return;
+    const target = now.targets.get(agent);
+    const wanted = new Set(target?.ready.map((endpoint) => poolName(target, endpoint)));
+    for (const [name, one] of held) {
+      if (wanted.has(name)) continue;
+      held.delete(name);
+      retired.add(one);
+    }
+    if (held.size === 0) pools.delete(agent);
+  }
   return {
     of(target, endpoint) {
+      const agent = agentName(target);
       const name = poolName(target, endpoint);
-      const known = pools.get(name);
+      const own = pools.get(agent) ?? new Map<string, Held>();
+      const known = own.get(name);
       if (known !== undefined) return known.pool;
       const pool = openPool(target, endpoint, options);
-      pools.set(name, { pool, instance: endpoint.uid });
+      pools.set(agent, own.set(name, { pool, agent, instance: endpoint.uid }));
       return pool;
     },
-    retain(table) {
-      const { wanted, alive } = namesIn(table);
-      for (const [name, held] of pools) {
-        if (wanted.has(name)) continue;
-        pools.delete(name);
-        retired.add(held);
-      }
-      retired.look(alive);
+    retain(now) {
+      const agents = table === undefined ? [...pools.keys()] : changesBetween(table, now).targets;
+      for (const agent of agents) retainOf(agent, now);
+      table = now;
+      retired.look(now);
     },
     async close() {
-      await Promise.all([...[...pools.values()].map(({ pool }) => pool.close()), retired.close()]);
+      const open = [...pools.values()].flatMap((own) => [...own.values()]);
+      await Promise.all([...open.map(({ pool }) => pool.close()), retired.close()]);
       pools.clear();
     },
   };
@@ -58,6 +74,8 @@ export function createPools(options: PoolsOptions): Pools {
 
 interface Held {
   readonly pool: AgentPool;
+  /** `<namespace>/<name>`. */
+  readonly agent: string;
   readonly instance: string;
 }
 
@@ -77,9 +95,10 @@ function createRetired({ clock, limits, log }: PoolsOptions) {
         });
     },
     /** Calls on an instance that exists no more will never be answered, however long their own limit is. */
-    look(alive: ReadonlySet<string>): void {
+    look({ targets }: RoutingTable): void {
       for (const [held, cancel] of pools) {
-        if (alive.has(held.instance) || cancel !== undefined) continue;
+        const isAlive = targets.get(held.agent)?.instances.includes(held.instance);
+        if (isAlive || cancel !== undefined) continue;
         pools.set(
           held,
           clock.after(limits.goneMs, () => void held.pool.close().catch(() => undefined)),
@@ -93,15 +112,8 @@ function createRetired({ clock, limits, log }: PoolsOptions) {
   };
 }
 
-/** Pools that get calls, and instances that exist, whether they get calls or not. */
-function namesIn(table: RoutingTable): { readonly wanted: Set<string>; readonly alive: Set<string> } {
-  const wanted = new Set<string>();
-  const alive = new Set<string>();
-  for (const target of table.targets.values()) {
-    for (const endpoint of target.ready) wanted.add(poolName(target, endpoint));
-    for (const instance of target.instances) alive.add(instance);
-  }
-  return { wanted, alive };
+function agentName({ identity }: Target): string {
+  return `${identity.namespace}/${identity.name}`;
 }
 
 function poolName(target: Target, endpoint: TargetEndpoint): string {
