@@ -11,6 +11,7 @@ import { addGet } from './commands/get.ts';
 import { addInit } from './commands/init.ts';
 import { addInstall, addUninstall, addUpgrade } from './commands/install.ts';
 import { addLogs } from './commands/logs.ts';
+import { addMcp } from './commands/mcp.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -38,6 +39,7 @@ const verbs = [
   addLogs,
   addTools,
   addCall,
+  addMcp,
   addDoctor,
   addInstall,
   addUpgrade,

@@ -6,6 +6,10 @@ export interface Router {
   readonly host?: string | undefined;
   /** Where all tools are. Undefined: as without any Route, `/mcp` for all and `/mcps/<agent>/mcp` for one. */
   readonly path?: string | undefined;
+  /** It leads to a pod only while this program runs. */
+  readonly isForwarded?: true;
+  /** The URL of now, where it may have changed since. */
+  relocate?(): Promise<string | undefined>;
   /** Why the last connection failed, where that is known better than the connection itself tells. */
   trouble?(): string | undefined;
 }

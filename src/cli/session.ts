@@ -51,8 +51,9 @@ export function withRouter<T>(
   const target = targetOf(options, cli.calledAs);
   if (target.kind === 'workspace') {
     return withSession(cli, options, async (session) => {
-      const { url } = await requireRunning(await cli.openWorkspace(target.folder));
-      return use({ url }, session);
+      const workspace = await cli.openWorkspace(target.folder);
+      const { url } = await requireRunning(workspace);
+      return use({ url, relocate: async () => (await workspace.running())?.url }, session);
     });
   }
   return withCluster(cli, options, async (cluster) => {

@@ -82,6 +82,7 @@ async function forwardToRouter(cluster: Cluster, installation: Installation): Pr
   });
   return {
     url: `http://127.0.0.1:${forward.port}`,
+    isForwarded: true,
     // The router answers for the loopback at its own port.
     host: `localhost:${portOf(first[0]).port}`,
     trouble: () => forward.lastTrouble(),

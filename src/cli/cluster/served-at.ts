@@ -29,18 +29,18 @@ export async function findServed({ client, namespace }: Cluster): Promise<Served
   return { place, refused: routes.filter((route) => !isAccepted(route)).map(describeRefusal) };
 }
 
-function isAccepted({ status }: Route): boolean {
+export function isAccepted({ status }: Route): boolean {
   return findCondition(status?.conditions, 'Accepted')?.status === 'True';
 }
 
-function describeRefusal({ metadata, status }: Route): string {
+export function describeRefusal({ metadata, status }: Route): string {
   const accepted = findCondition(status?.conditions, 'Accepted');
   const why =
     accepted === undefined ? 'not seen by the controller' : `${accepted.reason}: ${accepted.message}`;
   return `Route ${metadata.name} is not accepted: ${why}`;
 }
 
-function placeOf({ spec }: Route): RoutePlace | undefined {
+export function placeOf({ spec }: Route): RoutePlace | undefined {
   const hosts = spec.hosts.filter((host) => !host.startsWith('*'));
   // Under a pattern alone there is no host that could be asked for.
   if (spec.hosts.length > 0 && hosts.length === 0) return undefined;
