@@ -10,6 +10,7 @@ import type { HostRules } from './hosts.ts';
 import { type Choice, createRoster, type Roster, type Selection } from './roster.ts';
 import { partOf, type RoutePart } from './route-part.ts';
 import { withAgents } from './route-surfaces.ts';
+import { SharedMap } from './shared-map.ts';
 import { digestOfNames, type SortedNames } from './sorted-names.ts';
 import { type Surface, surfaceKey } from './surface.ts';
 import type { RouteVerdict, RoutingTable } from './table.ts';
@@ -59,7 +60,7 @@ class Keeper implements TableKeeper {
   /** Entries from the oldest to the youngest; undefined while that is to be found out. */
   #order: readonly Entry[] | undefined;
   #defaults: Defaults = { surfaces: [], notes: [] };
-  #table: RoutingTable = emptyTable;
+  #table: KeptTable = emptyTable;
   /** What changed since `#table`. */
   readonly #rostersTouched = new Set<string>();
   #targetsChanged = new Set<string>();
@@ -103,7 +104,7 @@ class Keeper implements TableKeeper {
       return;
     }
     const part = partOf(route, this.#rules);
-    this.#drop(part.name);
+    this.#drop(part.name, part.choice);
     this.#entries.set(part.name, { part, names: undefined, surfaces: [], line: '' });
     this.#claims.put(part);
     this.#roster(part.namespace).follow(part.choice, part.name);
@@ -123,8 +124,8 @@ class Keeper implements TableKeeper {
     if (!this.#surfacesChanged && changes.targets.size === 0 && changes.verdicts.size === 0) return before;
     this.#table = {
       ...(this.#surfacesChanged ? this.#serve() : before),
-      targets: changes.targets.size === 0 ? before.targets : new Map(this.#targets),
-      verdicts: changes.verdicts.size === 0 ? before.verdicts : new Map(this.#verdicts),
+      targets: update(before.targets, changes.targets, this.#targets),
+      verdicts: update(before.verdicts, changes.verdicts, this.#verdicts),
     };
     noteChanges(before, this.#table, changes);
     this.#targetsChanged = new Set();
@@ -133,12 +134,14 @@ class Keeper implements TableKeeper {
     return this.#table;
   }
 
-  #drop(name: string): void {
+  /** What comes instead may choose by the same selector, whose agents are known then. */
+  #drop(name: string, next?: Choice): void {
     this.#order = undefined;
     this.#surfacesChanged = true;
     const part = this.#entries.get(name)?.part;
     if (part === undefined) return;
     this.#entries.delete(name);
+    if (next !== undefined && 'key' in next && 'key' in part.choice && next.key === part.choice.key) return;
     this.#roster(part.namespace).unfollow(part.choice, name);
   }
 
@@ -221,13 +224,27 @@ class Keeper implements TableKeeper {
   }
 }
 
-const emptyTable: RoutingTable = {
+/** The next table shares with it what is the same in both. */
+interface KeptTable extends RoutingTable {
+  readonly targets: SharedMap<Target>;
+  readonly verdicts: SharedMap<RouteVerdict>;
+}
+
+const emptyTable: KeptTable = {
   digest: '',
   surfaces: [],
-  targets: new Map(),
-  verdicts: new Map(),
+  targets: SharedMap.empty(),
+  verdicts: SharedMap.empty(),
   notes: [],
 };
+
+function update<V>(
+  shared: SharedMap<V>,
+  changed: ReadonlySet<string>,
+  now: ReadonlyMap<string, V>,
+): SharedMap<V> {
+  return changed.size === 0 ? shared : shared.with([...changed].map((name) => [name, now.get(name)]));
+}
 
 function areSame(left: RouteVerdict | undefined, right: RouteVerdict): boolean {
   if (left === undefined || left.agents !== right.agents) return false;
