@@ -21,7 +21,7 @@ const caSchema = withRules(
 );
 
 const gitSchema = z.strictObject({
-  url: text(2048).describe('Address of the repository (https or ssh).'),
+  url: text(2048).describe('Address of the repository, over https.'),
   ref: shortText
     .describe('Branch, tag or commit. Default: the remote HEAD. The commit is pinned in status.')
     .optional(),
@@ -58,7 +58,7 @@ export const codeSchema = withRules(
     path: relativeFolder
       .describe('Folder on the host, relative to the workspace. Host sandboxes only.')
       .optional(),
-    git: gitSchema.describe('A git repository.').optional(),
+    git: gitSchema.describe('A git repository. On a cluster only.').optional(),
     image: imageSchema.describe('An image used as a volume.').optional(),
     configMap: configMapSchema.describe('A ConfigMap.').optional(),
     pvc: pvcSchema.describe('A claim that holds the code.').optional(),
