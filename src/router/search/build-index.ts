@@ -27,15 +27,15 @@ export type SearchField = 'name' | 'title' | 'description' | 'parameterName' | '
 
 export const defaultWeights: SearchWeights = {
   k1: 1.2,
-  b: 0.75,
-  fields: { name: 3, title: 1, description: 1, parameterName: 0.5, parameterText: 0.5, agent: 1 },
+  b: 0.2,
+  fields: { name: 2, title: 1, description: 1, parameterName: 0.2, parameterText: 0.2, agent: 1 },
 };
 
-/** Plain data. What a word is worth for a tool depends on the index alone, so it is computed once. */
+/** Plain data. */
 export interface SearchIndex {
   /** Sorted. */
   readonly words: readonly string[];
-  /** For each word: number of a tool, what the word is worth for it, the next tool, … */
+  /** For each word: number of a tool, how much of the word it has (0 to 1), the next tool, … */
   readonly postings: readonly (readonly number[])[];
   /** Agent of each tool, by its number. */
   readonly agents: readonly string[];
@@ -59,14 +59,17 @@ export function buildIndex(
     }
   });
   const words = [...occurrences.keys()].sort();
-  const postings = words.map((word) => worth(occurrences.get(word) ?? [], tools.length, weights.k1));
+  const postings = words.map((word) => saturate(occurrences.get(word) ?? [], weights.k1));
   return { words, postings, agents: tools.map((tool) => tool.agent) };
 }
 
-function worth(entries: readonly [number, number][], tools: number, k1: number): number[] {
-  const rarity = Math.log(1 + (tools - entries.length + 0.5) / (entries.length + 0.5));
-  return entries.flatMap(([tool, frequency]) => [tool, (rarity * frequency) / (k1 + frequency)]);
+function saturate(entries: readonly [number, number][], k1: number): number[] {
+  return entries.flatMap(([tool, frequency]) => [tool, frequency / (k1 + frequency)]);
 }
+
+/** What a tool says beyond these helps nobody to find it, and an agent could say without end. */
+const longestText = 4_000;
+const mostParameters = 100;
 
 interface CountedWords {
   readonly frequencies: ReadonlyMap<string, number>;
@@ -77,7 +80,7 @@ function countWords(tool: SearchableTool, { fields }: SearchWeights): CountedWor
   const frequencies = new Map<string, number>();
   let length = 0;
   for (const [field, text] of textsOf(tool)) {
-    for (const word of wordsOf(text)) {
+    for (const word of wordsOf(text.slice(0, longestText))) {
       frequencies.set(word, (frequencies.get(word) ?? 0) + fields[field]);
       length += fields[field];
     }
@@ -95,9 +98,8 @@ function textsOf({ agent, name, item }: SearchableTool): [SearchField, string][]
   if (typeof title === 'string') texts.push(['title', title]);
   if (typeof item['description'] === 'string') texts.push(['description', item['description']]);
   const schema = isObject(item['inputSchema']) ? item['inputSchema'] : {};
-  for (const [parameter, facts] of Object.entries(
-    isObject(schema['properties']) ? schema['properties'] : {},
-  )) {
+  const parameters = isObject(schema['properties']) ? Object.entries(schema['properties']) : [];
+  for (const [parameter, facts] of parameters.slice(0, mostParameters)) {
     texts.push(['parameterName', parameter]);
     const text = isObject(facts) ? facts['description'] : undefined;
     if (typeof text === 'string') texts.push(['parameterText', text]);

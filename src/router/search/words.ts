@@ -19,23 +19,26 @@ export function wordsOf(text: string): string[] {
 /** What an apostrophe cuts off: "Tom's", "I'm", "we'll". */
 const contractions = /(?:n['’]t|['’](?:s|m|d|re|ve|ll))(?!\p{L})/giu;
 
-/** Capitals with their plural s ("IDs"), a capitalised or small word, any other letters, digits. */
+/** Capitals with their plural s ("URLs"), a capitalised or small word, any other letters, digits. */
 const pieces = /\p{Lu}{2,}s?(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{L}+|\p{N}+/gu;
 
 const functionWords: ReadonlySet<string> = new Set(
   (
     'a an and any are as at be been but by can could did do does for from had has have he her his how i if in ' +
-    'into is it its just me my no not of on or our please s she should so some than that the their them then ' +
+    'into is it its just many me much my no not of on or our please s she should so some than that the their them then ' +
     'there these they this those to us was we were what when where which who whom why will with would you your'
   ).split(' '),
 );
+
+/** No English word is longer; what is, costs no more than its length. */
+const longestStemmed = 40;
 
 /**
  * A light stem, made of endings alone: plurals, -ing, -ed and a final e. It only has to be the same for the
  * forms of one word; what it looks like does not matter.
  */
 export function stem(word: string): string {
-  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
+  if (word.length < 4 || word.length > longestStemmed || !/^[a-z]+$/.test(word)) return word;
   return withoutFinalE(withoutTense(withoutPlural(word)));
 }
 
@@ -53,5 +56,5 @@ function withoutTense(word: string): string {
 }
 
 function withoutFinalE(word: string): string {
-  return word.length > 4 && word.endsWith('e') ? word.slice(0, -1) : word;
+  return word.length > 3 && word.endsWith('e') ? word.slice(0, -1) : word;
 }
