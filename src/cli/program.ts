@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addApply } from './commands/apply.ts';
 import { addCall } from './commands/call.ts';
 import { addCompletion } from './commands/completion.ts';
+import { addConnect } from './commands/connect.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -39,6 +40,7 @@ const verbs = [
   addLogs,
   addTools,
   addCall,
+  addConnect,
   addMcp,
   addDoctor,
   addInstall,

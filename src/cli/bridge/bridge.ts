@@ -69,10 +69,14 @@ interface Parts extends BridgeOptions, ExchangeContext {
 }
 
 function refuseLine({ send }: Parts, why: string): void {
-  send(errorLine(null, errorCodes.invalidRequest, why));
+  const code = why.startsWith('Parse error') ? errorCodes.parse : errorCodes.invalidRequest;
+  send(errorLine(null, code, why));
 }
 
-/** Requests run side by side; each waits for the notifications before it, so that `initialized` comes first. */
+/**
+ * Requests run side by side; each waits for `initialize` and the notifications before it, so that a session is there
+ * and `initialized` comes first.
+ */
 function createReceiver(parts: Parts): (outgoing: Outgoing) => void {
   let before: Promise<void> = Promise.resolve();
   let stream: AbortController | undefined;
@@ -91,8 +95,10 @@ function createReceiver(parts: Parts): (outgoing: Outgoing) => void {
     if (outgoing.kind === 'unusable') refuseLine(parts, outgoing.why);
     else if (outgoing.kind === 'response')
       void before.then(() => tell(parts, outgoing.body, parts.session.headers()));
-    else if (outgoing.kind === 'request') startRequest(parts, outgoing.message, outgoing.body, before);
-    else if (!cancelStateless(parts, outgoing.message)) {
+    else if (outgoing.kind === 'request') {
+      const done = startRequest(parts, outgoing.message, outgoing.body, before);
+      if (outgoing.message.method === 'initialize') before = done;
+    } else if (!cancelStateless(parts, outgoing.message)) {
       const { message, body } = outgoing;
       inTurn(async () => {
         await tell(parts, body, notificationHeaders(parts, message));
@@ -102,7 +108,12 @@ function createReceiver(parts: Parts): (outgoing: Outgoing) => void {
   };
 }
 
-function startRequest(parts: Parts, message: JsonRpcRequest, body: string, before: Promise<void>): void {
+function startRequest(
+  parts: Parts,
+  message: JsonRpcRequest,
+  body: string,
+  before: Promise<void>,
+): Promise<void> {
   const { pending, ended } = parts;
   const key = keyOf(message.id);
   const controller = new AbortController();
@@ -113,6 +124,7 @@ function startRequest(parts: Parts, message: JsonRpcRequest, body: string, befor
     .finally(() => pending.get(key) === entry && pending.delete(key));
   const entry: Pending = { message, controller, isCancelled: false, done };
   pending.set(key, entry);
+  return done;
 }
 
 /**
