@@ -23,9 +23,9 @@ export type Guard = (request: IncomingMessage) => string | undefined;
  * is all that a prober knows and no name that was bound anew can be.
  */
 export function createGuard(options: GuardOptions): Guard {
-  let table: RoutingTable | undefined;
-  let routed: readonly string[] = [];
+  let surfaces: RoutingTable['surfaces'] = [];
   const configured = options.allowedHosts.map((host) => host.toLowerCase());
+  let patterns: readonly string[] = configured;
 
   function isAllowed(host: string, port: number | undefined, anyPort: boolean): boolean {
     if (isLoopback(host)) {
@@ -33,13 +33,12 @@ export function createGuard(options: GuardOptions): Guard {
       return ports === undefined || ports.includes(port ?? 80);
     }
     const now = options.tables.current();
-    if (now !== table) {
-      table = now;
-      routed = now.surfaces.map((surface) => surface.place.host).filter((pattern) => pattern !== '*');
+    if (now.surfaces !== surfaces) {
+      surfaces = now.surfaces;
+      const routed = surfaces.map(({ place }) => place.host).filter((pattern) => pattern !== '*');
+      patterns = [...new Set([...configured, ...routed])];
     }
-    return (
-      configured.some((pattern) => matches(pattern, host)) || routed.some((pattern) => matches(pattern, host))
-    );
+    return patterns.some((pattern) => matches(pattern, host));
   }
 
   return (request) => {

@@ -45,7 +45,10 @@ export interface Services {
   readonly peers: Peers;
   /** For the table as it is now. */
   readonly resolve: Resolver;
-  /** Calls back after the table changed and everything here follows it. Returns the stop function. */
+  /**
+   * Calls back after a change of what is served, or of what agents may list, once everything here follows it. An
+   * agent that answers at another address is none. Returns the stop function.
+   */
   onChange(callback: () => void): () => void;
   /** True from the beginning of a shutdown on: nobody should send anything new here. */
   readonly draining: boolean;
@@ -77,9 +80,13 @@ export function createServices(options: ServicesOptions): Services {
   let draining = false;
   const callbacks = new Set<() => void>();
   const drainCallbacks: (() => void)[] = [];
+  let { surfaces } = tables.current();
   const stop = tables.subscribe(() => {
-    pools.retain(tables.current());
-    catalog.retain(tables.current());
+    const table = tables.current();
+    pools.retain(table);
+    const isListedElse = catalog.retain(table);
+    if (!isListedElse && table.surfaces === surfaces) return;
+    surfaces = table.surfaces;
     for (const callback of callbacks) callback();
   });
   return {

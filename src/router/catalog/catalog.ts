@@ -23,8 +23,8 @@ export interface Catalog {
   readonly version: number;
   /** Monotonic time until which none of these agents has to be asked again for the age of its list. */
   freshUntil(targets: readonly Target[], kind: ListKind): number;
-  /** Drops what the table says is outdated. */
-  retain(table: RoutingTable): void;
+  /** Drops what the table says is outdated. True when any agent may list something else, or is there or away now. */
+  retain(table: RoutingTable): boolean;
 }
 
 export interface CatalogOptions {
@@ -84,7 +84,7 @@ class LazyCatalog implements Catalog {
     return this.#ask(target, kind, entry, known?.failures ?? 0);
   }
 
-  retain(table: RoutingTable): void {
+  retain(table: RoutingTable): boolean {
     const before = this.#table;
     this.#table = table;
     let isOther = before === undefined;
@@ -99,6 +99,7 @@ class LazyCatalog implements Catalog {
     }
     if (before === undefined) this.#forgetOthers(table);
     if (isOther) this.version += 1;
+    return isOther;
   }
 
   /** Whoever was asked before there was a table. */
