@@ -84,7 +84,12 @@ class ReconcileLoop implements Controller {
 
   async start(): Promise<void> {
     const { sources, concurrency = 1 } = this.#options;
-    this.#stopSources = sources.map((source) => source.start((key, order) => this.#queue.add(key, order)));
+    this.#stopSources = sources.map((source) =>
+      source.start(
+        (key) => this.#queue.add(key),
+        (key) => this.#queue.add(key, 'first'),
+      ),
+    );
     await Promise.race([Promise.all(sources.map((source) => source.synced)), this.#stopped.promise]);
     if (this.#isStopped) return;
     this.#workers = Array.from({ length: concurrency }, () => this.#work());

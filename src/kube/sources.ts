@@ -2,15 +2,14 @@ import type { KubeObject } from '#api/meta.ts';
 import type { CacheEvent } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { keyOf, type ObjectKey } from './key.ts';
-import type { Order } from './work-queue.ts';
 
-/** Says that a key may need a reconcile; `first` ahead of those that wait already. */
-export type Enqueue = (key: ObjectKey, order?: Order) => void;
+/** Says that a key may need a reconcile. */
+export type Enqueue = (key: ObjectKey) => void;
 
 /** Something that knows when a key may need a reconcile. */
 export interface Source {
-  /** Begins to call `enqueue`. Returns the stop function. */
-  start(enqueue: Enqueue): () => void;
+  /** Begins to call `enqueue`, or `enqueueFirst` for keys that go ahead of those that wait. Returns the stop function. */
+  start(enqueue: Enqueue, enqueueFirst: Enqueue): () => void;
   /** Resolves when what the reconciler reads from here is complete. */
   readonly synced: Promise<void>;
 }
@@ -20,8 +19,8 @@ export interface InformerSourceOptions<T extends KubeObject> {
   readonly keys?: (event: CacheEvent<T>) => readonly ObjectKey[];
   /** Events to look at. Default all. */
   readonly when?: (event: CacheEvent<T>) => boolean;
-  /** Place in the queue. Default `last` for all. */
-  readonly order?: (event: CacheEvent<T>) => Order;
+  /** Events whose keys go ahead of those that wait. Default none. */
+  readonly first?: (event: CacheEvent<T>) => boolean;
 }
 
 /** The true changes of an informer's cache; starts the informer. */
@@ -32,12 +31,12 @@ export function informerSource<T extends KubeObject>(
   const keys = options.keys ?? ((event: CacheEvent<T>) => [keyOf(event.object)]);
   return {
     synced: informer.synced,
-    start(enqueue) {
+    start(enqueue, enqueueFirst) {
       informer.start();
       return informer.cache.subscribe((event) => {
         if (!(options.when?.(event) ?? true)) return;
-        const order = options.order?.(event);
-        for (const key of keys(event)) enqueue(key, order);
+        const put = options.first?.(event) ? enqueueFirst : enqueue;
+        for (const key of keys(event)) put(key);
       });
     },
   };

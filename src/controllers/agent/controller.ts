@@ -16,7 +16,6 @@ import type { ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { settled } from '#kube/result.ts';
 import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
-import type { Order } from '#kube/work-queue.ts';
 import { openChanges } from '#wire/changes.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
@@ -148,7 +147,7 @@ function createSources(
 ): Parameters<typeof createController>[0]['sources'] {
   const { agents, secrets, configMaps, drivers } = options;
   return [
-    informerSource(agents, { when: exceptStatus, order: newOnesFirst }),
+    informerSource(agents, { when: exceptStatus, first: isNew }),
     informerSource(agents, {
       when: readinessChanged,
       keys: (event) => filedUnder(agents, dependencyIndex, event),
@@ -167,8 +166,8 @@ function createSources(
 }
 
 /** In a burst, whoever has nothing yet goes ahead of those whose second status is due. */
-function newOnesFirst(event: CacheEvent<Agent>): Order {
-  return event.old === undefined && event.object.status === undefined ? 'first' : 'last';
+function isNew(event: CacheEvent<Agent>): boolean {
+  return event.old === undefined && event.object.status === undefined;
 }
 
 const nothing = () => undefined;

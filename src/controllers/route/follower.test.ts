@@ -41,7 +41,10 @@ function stage() {
     hostClaims: {},
   });
   const queue = new Set<string>();
-  const stop = follower.source.start(({ name }) => queue.add(name));
+  const stop = follower.source.start(
+    ({ name }) => queue.add(name),
+    () => assert.fail('no Route goes first'),
+  );
   const put = (name: string, spec: RouteSpecInput, generation = 1) =>
     routes.cache.upsert(stamped(routeNamed(name, spec), generation));
   async function settle(ms = 10): Promise<string[]> {
