@@ -167,7 +167,9 @@ async function drain(
   drainMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const calls = [...pending.values()].filter(({ message }) => message.method !== 'subscriptions/listen');
+  const calls = [...pending.values()].filter(
+    ({ message, isCancelled }) => !isCancelled && message.method !== 'subscriptions/listen',
+  );
   if (calls.length === 0) return;
   const late = new AbortController();
   const all = Promise.all(calls.map(({ done }) => done));

@@ -22,12 +22,25 @@ export function editJson(text: string, { holder, name, entry }: Edit): string {
   if (servers !== undefined && !isObject(servers)) throw new CannotEdit(`its "${holder}" is no object`);
   const merged = mergeEntry(servers?.[name], entry);
   if (isDeepStrictEqual(servers?.[name], merged)) return text;
-  const eol = source.includes('\r\n') ? '\r\n' : '\n';
-  const formattingOptions = { ...indentOf(source), eol };
-  const edited = applyEdits(source, modify(source, [holder, name], merged, { formattingOptions }));
+  const path = servers === undefined ? [holder] : [holder, name];
+  const edited = change(source, path, servers === undefined ? { [name]: merged } : merged);
   const expected = { ...root, [holder]: { ...servers, [name]: merged } };
   if (!isDeepStrictEqual(parseJson(edited), expected)) throw new CannotEdit('it has the same member twice');
   return edited;
+}
+
+/** A new member comes on lines of its own, so that those of its neighbours stay as they are written. */
+function change(source: string, path: readonly string[], value: Entry): string {
+  const eol = source.includes('\r\n') ? '\r\n' : '\n';
+  const indent = indentOf(source);
+  const [added] = modify(source, [...path], value, {});
+  if (added?.content.startsWith(',') && source.trim().includes('\n')) {
+    const lines = `${JSON.stringify(path.at(-1))}: ${JSON.stringify(value, null, indent)}`.split('\n');
+    const content = ['', ...lines].join(`${eol}${indent.repeat(path.length)}`);
+    return applyEdits(source, [{ ...added, content: `,${content}` }]);
+  }
+  const formattingOptions = { insertSpaces: !indent.startsWith('\t'), tabSize: indent.length, eol };
+  return applyEdits(source, modify(source, [...path], value, { formattingOptions }));
 }
 
 /** Comments and a comma at the end are taken, as the clients themselves do. */
@@ -44,7 +57,6 @@ function parseJson(text: string): Record<string, unknown> {
   return value;
 }
 
-function indentOf(text: string): { insertSpaces: boolean; tabSize: number } {
-  const indent = /^([\t ]+)\S/m.exec(text)?.[1] ?? '  ';
-  return { insertSpaces: !indent.startsWith('\t'), tabSize: indent.startsWith('\t') ? 4 : indent.length };
+function indentOf(text: string): string {
+  return /^(\t| +)\S/m.exec(text)?.[1] ?? '  ';
 }
