@@ -62,7 +62,7 @@ test('a table is published at once, at each change and as a sign of life', async
   const { stage, publisher } = createStage();
   await settle();
   stage.change('d2');
-  await settle();
+  await stage.clock.advance(100);
   assert.deepEqual(stage.written, ['d1', 'd2']);
   await stage.clock.advance(15_000);
   assert.deepEqual(stage.written, ['d1', 'd2', 'd2']);
@@ -76,7 +76,7 @@ test('a table that is not complete yet is not published', async () => {
   assert.deepEqual(stage.written, []);
   stage.synced = true;
   stage.change('d2');
-  await settle();
+  await stage.clock.advance(100);
   assert.equal(stage.written.at(-1), 'd2');
   await publisher.stop();
 });
@@ -86,7 +86,8 @@ test('a write that fails is tried again with the next sign of life', async () =>
   await settle();
   stage.fail = true;
   stage.change('d2');
-  await settle();
+  await stage.clock.advance(100);
+  assert.deepEqual(stage.written, ['d1']);
   stage.fail = false;
   await stage.clock.advance(15_000);
   assert.equal(stage.written.at(-1), 'd2');
@@ -101,4 +102,17 @@ test('the Lease can be found by its label and says where other routers reach thi
     assert.equal(stage.last?.annotations?.['ploinky.dev/router-peer'], address);
     await publisher.stop();
   }
+});
+
+test('the first change is published at once, and those that follow it soon together', async () => {
+  const { stage, publisher } = createStage();
+  await stage.clock.advance(1_000);
+  for (const digest of ['d2', 'd3', 'd4']) {
+    stage.change(digest);
+    await settle();
+  }
+  assert.deepEqual(stage.written, ['d1', 'd2']);
+  await stage.clock.advance(100);
+  assert.deepEqual(stage.written, ['d1', 'd2', 'd4']);
+  await publisher.stop();
 });

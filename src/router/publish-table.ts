@@ -19,17 +19,20 @@ export interface PublishOptions {
   readonly log: Log;
   /** How long the Lease counts without being renewed; it is renewed three times in that. Default 45 s. */
   readonly leaseSeconds?: number;
+  /** Milliseconds between two writes at the least: what changes meanwhile is said at once. Default 100. */
+  readonly pauseMs?: number;
 }
 
 const fieldManager = 'ploinky-router';
 
 /**
  * Says in this router's Lease which table it serves, at each change and as a sign of life: what the controller
- * needs for `Programmed`. One write at a time; a change that comes meanwhile is written next. `stop` deletes the Lease.
+ * needs for `Programmed`. The first change is written at once, what comes soon after it together. `stop` deletes the Lease.
  */
 export function publishTable(options: PublishOptions): { stop(): Promise<void> } {
-  const { clock, tables, log, leaseSeconds = 45 } = options;
+  const { clock, tables, log, leaseSeconds = 45, pauseMs = 100 } = options;
   const stopped = new AbortController();
+  const sleep = (ms: number) => clock.sleep(ms, stopped.signal).catch(() => undefined);
   let attempted: string | undefined;
   let wake = Promise.withResolvers<void>();
   const unsubscribe = tables.subscribe(() => {
@@ -44,8 +47,8 @@ export function publishTable(options: PublishOptions): { stop(): Promise<void> }
       } catch (error) {
         log.warn('the routing table cannot be published', { error });
       }
-      const pause = clock.sleep((leaseSeconds * 1000) / 3, stopped.signal).catch(() => undefined);
-      await Promise.race([pause, wake.promise]);
+      await sleep(pauseMs);
+      await Promise.race([sleep((leaseSeconds * 1000) / 3 - pauseMs), wake.promise]);
     }
   })();
   return {

@@ -3,10 +3,11 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { type Controller, createController } from '#kube/controller.ts';
-import { keyTextOf, type ObjectKey } from '#kube/key.ts';
+import { keyText, keyTextOf, type ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { again, settled } from '#kube/result.ts';
 import { createFollower, type FollowerOptions } from './follower.ts';
+import { createPatience } from './patience.ts';
 import { routeStatus } from './status.ts';
 
 export interface RouteControllerOptions extends FollowerOptions {
@@ -22,6 +23,7 @@ const fieldManager = 'ploinky-route-controller';
 export function createRouteController(options: RouteControllerOptions): Controller {
   const { routes, client, clock } = options;
   const follower = createFollower(options);
+  const patience = createPatience(clock);
   return createController({
     name: 'route',
     clock,
@@ -31,14 +33,20 @@ export function createRouteController(options: RouteControllerOptions): Controll
     sources: [follower.source],
     async reconcile(key: ObjectKey) {
       const route = routes.cache.get(key);
-      if (route === undefined || route.metadata.deletionTimestamp !== undefined) return settled;
+      if (route === undefined || route.metadata.deletionTimestamp !== undefined) {
+        patience.forget(keyText(key));
+        return settled;
+      }
       const { table, facts, word } = follower.look();
       const verdict = table.verdicts.get(keyTextOf(route));
       if (verdict === undefined) return settled;
+      const pauseMs = verdict.accepted.ok ? patience.left(route, facts) : 0;
+      if (pauseMs > 0) return again(pauseMs);
       const status = routeStatus(route, verdict, facts, new Date(clock.now()));
       const written = await client.applyStatus<Route>(routeResource, route, status, { fieldManager });
       if (written === route) return settled;
       routes.observe(written);
+      patience.forget(keyText(key));
       // Who looked at the Route's status while it was being written saw the old one.
       return follower.look().word === word ? settled : again(0);
     },
