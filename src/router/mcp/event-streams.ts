@@ -104,10 +104,11 @@ function announce(services: Services, stream: Stream): void {
 /** Moves when any list of the surface may have. */
 function stampOf(services: Services, surface: McpSurface): string {
   const { targets } = services.tables.current();
-  return surface.agents
-    .map((name) => {
-      const target = targets.get(`${surface.namespace}/${name}`);
-      return `${name} ${target?.listsDigest} ${target?.unavailable === undefined}`;
-    })
-    .join('\n');
+  const { naming, tools, searchAbove } = surface;
+  const rules = JSON.stringify([naming, tools, searchAbove]);
+  const agents = surface.agents.map((name) => {
+    const target = targets.get(`${surface.namespace}/${name}`);
+    return `${name} ${target?.listsDigest} ${target?.unavailable === undefined}`;
+  });
+  return [rules, ...agents].join('\n');
 }

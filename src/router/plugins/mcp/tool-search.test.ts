@@ -169,3 +169,26 @@ test('headers of 2026-07-28 are checked outside and made anew inside', limits, a
   assert.equal(headers['mcp-param-more'], undefined);
   assert.deepEqual([got.name, got.arguments, got.requestState], ['get_forecast', { region: 'eu' }, 's']);
 });
+
+test('a Route that turns search on tells the clients that listen', limits, async (t) => {
+  const router = await searchRouter(t, { optimize: { mode: 'None' } });
+  const base = await router.listen();
+  const { send } = await client(router);
+  assert.equal((await send('tools/list')).json.result.tools.length, 6);
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const headers = { ...(await openSession(router, path)), accept: 'text/event-stream' };
+  const stream = await fetch(`${base}${path}`, { headers, signal: abort.signal });
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  router.tables.set(
+    router.agents.map((agent) => agentOf(agent)),
+    [routeNamed('team', { selector: {}, paths: ['/team'], mcp: { optimize: { mode: 'Search' } } })],
+  );
+  let heard = '';
+  while (!heard.includes('notifications/tools/list_changed')) {
+    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
+    assert.ok(!done, `the stream ended after ${heard}`);
+    heard += value;
+  }
+  assert.equal((await send('tools/list')).json.result.tools.length, 2);
+});
