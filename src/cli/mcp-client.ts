@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { metaKeys, statelessRevisions } from '#mcp/eras.ts';
@@ -40,6 +41,7 @@ export interface McpListener {
 export interface McpClientOptions {
   readonly router: Router;
   readonly version: string;
+  readonly clock: Clock;
   /** Aborted: the call is cancelled at the server, which sees its stream closed. */
   readonly signal: AbortSignal;
   readonly listener?: McpListener;
@@ -81,7 +83,7 @@ async function answerRound(result: Members, options: McpClientOptions): Promise<
   const state = requestState === undefined ? {} : { requestState };
   if (!isObject(inputRequests)) {
     // Nothing is asked: the server only wants to be called again.
-    await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
+    await options.clock.sleep(retryPauseMs, options.signal);
     return state;
   }
   if (options.answer === undefined) throw nobodyToAsk();

@@ -29,7 +29,18 @@ const verbs = [
     'scale',
     'logs',
   ],
-  ...['tools', 'call', 'doctor', 'install', 'upgrade', 'uninstall', 'version', 'completion'],
+  ...[
+    'tools',
+    'call',
+    'connect',
+    'mcp',
+    'doctor',
+    'install',
+    'upgrade',
+    'uninstall',
+    'version',
+    'completion',
+  ],
 ];
 const nothing = { processes: [], mounts: [], sockets: [], cgroups: [] };
 

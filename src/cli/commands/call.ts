@@ -94,7 +94,7 @@ async function callTool(
   { name, router, session, options }: Called,
 ): Promise<Record<string, unknown>> {
   const { agent } = options;
-  const lister = createMcpClient({ router, version: cli.version, signal: cli.interrupted });
+  const lister = createMcpClient({ router, version: cli.version, clock: cli.clock, signal: cli.interrupted });
   const given = await readInput(cli, options);
   const listed = await listTools(lister, agent);
   const tool = await findTool(listed, { name, agent }, () => agentsNotReady(session));
@@ -129,6 +129,7 @@ function clientFor(
   return createMcpClient({
     router,
     version: cli.version,
+    clock: cli.clock,
     signal: cli.interrupted,
     ...(options.verbose && { logLevel: 'debug' }),
     listener: {

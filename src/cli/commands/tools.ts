@@ -39,7 +39,12 @@ export function addTools(program: Command, cli: Cli): void {
 async function tools(cli: Cli, options: ToolsOptions): Promise<void> {
   const format = parseOutputFormat(options.output, outputFormats);
   const listed = await withRouter(cli, options, (router) => {
-    const client = createMcpClient({ router, version: cli.version, signal: cli.interrupted });
+    const client = createMcpClient({
+      router,
+      version: cli.version,
+      clock: cli.clock,
+      signal: cli.interrupted,
+    });
     return listTools(client, options.agent);
   });
   const { terminal } = cli;
