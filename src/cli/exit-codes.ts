@@ -25,4 +25,4 @@ export const exitCodeHelp = `Exit codes:
   1 failed                    5 refused by the API (wrong field, conflict, no right)
   2 wrong command line        6 not in time
   3 workspace not up, or      7 the tool answered with an error
-    cluster or router away`;
+    cluster or router away  130 Ctrl-C`;
