@@ -94,14 +94,14 @@ function createReceiver(parts: Parts): (outgoing: Outgoing) => void {
   return (outgoing) => {
     if (outgoing.kind === 'unusable') refuseLine(parts, outgoing.why);
     else if (outgoing.kind === 'response')
-      void before.then(() => tell(parts, outgoing.body, parts.session.headers()));
+      void before.then(() => tell(parts, 'an answer', outgoing.body, parts.session.headers()));
     else if (outgoing.kind === 'request') {
       const done = startRequest(parts, outgoing.message, outgoing.body, before);
       if (outgoing.message.method === 'initialize') before = done;
     } else if (!cancelStateless(parts, outgoing.message)) {
       const { message, body } = outgoing;
       inTurn(async () => {
-        await tell(parts, body, notificationHeaders(parts, message));
+        await tell(parts, message.method, body, notificationHeaders(parts, message));
         if (message.method === 'notifications/initialized') startStream();
       });
     }
@@ -148,13 +148,18 @@ function notificationHeaders({ session }: Parts, message: JsonRpcNotification): 
 }
 
 /** Sends what gets no answer. A session that the router lost takes nothing with it that could be told again. */
-async function tell(parts: Parts, body: string, headers: Record<string, string>): Promise<void> {
+async function tell(
+  parts: Parts,
+  what: string,
+  body: string,
+  headers: Record<string, string>,
+): Promise<void> {
   const { link, ended, note } = parts;
   try {
     const response = await link.send({ method: 'POST', body, headers, signal: ended });
     response.resume();
     const status = response.statusCode ?? 0;
-    if (status >= 400 && status !== 404) note(`the router answered ${status} to ${body.slice(0, 120)}`);
+    if (status >= 400 && status !== 404) note(`the router answered ${status} to ${what}`);
   } catch (error) {
     if (!ended.aborted) note(link.explain(error));
   }
