@@ -75,6 +75,8 @@ function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: 
   const { config, settings, clock, random, log } = options;
   return createUpstreamSource({
     open: connectorOf(upstream, config, options),
+    agent: config.agent.principal,
+    instance: config.agent.instance,
     settings,
     gate,
     clock,
@@ -103,12 +105,20 @@ function connectorOf(
       env,
       log,
       graceMs: settings.killGraceMs,
+      maxProcesses: settings.maxUpstreamProcesses,
+      processIdleMs: settings.upstreamProcessIdleMs,
     });
   }
   if (typeof port !== 'number') {
     throw new AgentServerError('InvalidConfig', 'mcp.upstream: stdio (a list) or port (a number) is needed');
   }
-  return httpConnector({ ...common, port, path: typeof path === 'string' ? path : '/mcp' });
+  return httpConnector({
+    ...common,
+    port,
+    path: typeof path === 'string' ? path : '/mcp',
+    maxSessions: settings.maxUpstreamSessions,
+    sessionIdleMs: settings.upstreamSessionIdleMs,
+  });
 }
 
 function hasInlineTools(mcp: Record<string, unknown>): boolean {

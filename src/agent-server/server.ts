@@ -192,6 +192,7 @@ function createServices(
       random,
       maxSessions: settings.maxSessions,
       idleMs: settings.sessionIdleMs,
+      onEnd: ({ id }) => source.endSession?.(id),
     }),
     subscriptions: createSubscriptions({ clock, ...settings }),
     listing: () => {

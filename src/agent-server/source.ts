@@ -19,6 +19,14 @@ export interface Source {
    * Resolves to an MCP result; throws RpcError for a JSON-RPC error. Rejects soon after `signal` aborts.
    */
   request(method: string, params: Params, call: CallContext): Promise<Result>;
+  /**
+   * Tells `resource` changes of these from now on, for a client without a session; `uris` are those that it can.
+   * Undefined: the source has no resource subscriptions.
+   */
+  watch?(
+    uris: readonly string[],
+    call: CallContext,
+  ): Promise<{ readonly uris: readonly string[]; end(): void }>;
   /** A session of CallContext has ended. */
   endSession?(session: string): void;
   close(): Promise<void>;

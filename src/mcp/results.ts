@@ -60,10 +60,11 @@ function sessionsResult(method: string, result: Result): Result {
 
 /** Before 2026-07-28 structured content is an object; other content then says the same as text. */
 function withObjectContent(result: Result): Result {
+  const content = result['structuredContent'];
+  if (content === undefined || isObject(content)) return result;
   const { structuredContent, ...rest } = result;
-  if (structuredContent === undefined || isObject(structuredContent)) return result;
-  const { content } = rest;
-  if (Array.isArray(content) && content.length > 0) return rest;
+  const others = rest['content'];
+  if (Array.isArray(others) && others.length > 0) return rest;
   return { ...rest, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
 }
 

@@ -40,6 +40,24 @@ export const defaultSettings = {
   upstreamTimeoutMs: 600_000,
   /** Bytes of one message of an upstream. */
   maxUpstreamMessageBytes: 64 * mebibyte,
+  /** Upstream sessions of single clients; the longest unused one makes room. */
+  maxUpstreamSessions: 1000,
+  /** Milliseconds until an unused one ends. */
+  upstreamSessionIdleMs: 3_600_000,
+  /** Processes of a stdio upstream for single clients, beside the shared one; the longest unused one makes room. */
+  maxUpstreamProcesses: 8,
+  /** Milliseconds until an unused one ends. */
+  upstreamProcessIdleMs: 300_000,
+  /** Milliseconds after an upstream's first question in which others are gathered, for a client of 2026-07-28. */
+  parkGatherMs: 15,
+  /** Milliseconds that a call waits for its client to come back with answers. */
+  parkTtlMs: 300_000,
+  /** Calls that wait so. */
+  maxParkedCalls: 1000,
+  /** Of one user; the oldest makes room. */
+  maxParkedCallsPerUser: 20,
+  /** How often an upstream of 2026-07-28 may ask a client with sessions during one call. */
+  maxInputRounds: 8,
   /** Milliseconds between two looks at the configuration file. */
   configPollMs: 1000,
   /** Bytes of a configuration file. */

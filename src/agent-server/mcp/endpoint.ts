@@ -13,6 +13,8 @@ import { parseBody, parseJson } from '#mcp/parse.ts';
 import { endSessionBinding, streamBinding } from '#wire/binding.ts';
 import { readBody } from '../http/body.ts';
 import { acceptsStream, createExchange } from '../http/exchange.ts';
+import { callContext, type Origin } from './call-context.ts';
+import type { WatchResources } from './listen.ts';
 import { sendError, sendSessionError } from './refuse.ts';
 import { refusal, serveRequest } from './serve-request.ts';
 import type { McpServices } from './services.ts';
@@ -72,17 +74,30 @@ async function serveStateless(
   const exchange = createExchange(request, response, services);
   try {
     const caller = services.guard.admitMessage(request, message);
+    const origin = { request, exchange, caller, session: undefined, stateless };
     if (message.method === 'subscriptions/listen') {
-      services.subscriptions.open(message, response, services.source.catalog.subscriptions);
+      await services.subscriptions.open(message, response, watcherOf(message, origin, services));
       return;
     }
-    const origin = { request, exchange, caller, session: undefined, stateless };
     const answer = await serveRequest(message, origin, services);
     exchange.respond(answer.json, answer.status);
   } catch (error) {
     const answer = refusal(message, error, true);
     exchange.respond(answer.json, answer.status);
   }
+}
+
+/** Begins what the source must do so that it tells changes of resources; it may take as long as the client waits. */
+function watcherOf(
+  message: JsonRpcRequest,
+  origin: Origin,
+  { source }: McpServices,
+): WatchResources | undefined {
+  const { catalog, watch } = source;
+  if (!catalog.subscriptions || watch === undefined) return undefined;
+  const gone = new AbortController();
+  origin.exchange.onDisconnect(() => gone.abort(new RpcError(errorCodes.internal, 'The client went away')));
+  return (uris) => watch(uris, callContext(message, origin, gone.signal));
 }
 
 /** The session's own stream, for what belongs to no request. */
@@ -105,7 +120,6 @@ function serveDelete(request: IncomingMessage, response: ServerResponse, service
     const caller = services.guard.admit(request, endSessionBinding, true);
     const session = resolveSession(request, caller, services.sessions);
     services.sessions.end(session);
-    services.source.endSession?.(session.id);
     response.writeHead(204).end();
   } catch (error) {
     sendSessionError(response, error);

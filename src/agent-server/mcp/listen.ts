@@ -18,13 +18,21 @@ export type ListChange = 'tools' | 'resources' | 'prompts' | { readonly uri: str
 
 /** Open `subscriptions/listen` requests (2026-07-28). */
 export interface Subscriptions {
-  /** Answers with a stream that stays open. Throws RpcError for a bad filter or when there are too many. */
-  open(message: JsonRpcRequest, response: ServerResponse, resourcesToo: boolean): void;
+  /**
+   * Answers with a stream that stays open. `watch` begins what the source must do for resources, and is undefined
+   * when it tells no changes of them. Throws RpcError for a bad filter or when there are too many.
+   */
+  open(message: JsonRpcRequest, response: ServerResponse, watch: WatchResources | undefined): Promise<void>;
   announce(change: ListChange): void;
   readonly size: number;
   /** Ends every stream with its result, as a server that stops must. */
   close(): void;
 }
+
+/** Resolves to those that changes are told of, and how to end it. */
+export type WatchResources = (
+  uris: readonly string[],
+) => Promise<{ readonly uris: readonly string[]; end(): void }>;
 
 interface Filter {
   readonly toolsListChanged?: true;
@@ -47,11 +55,15 @@ export function createSubscriptions(options: {
   const open = new Set<Subscription>();
   let stopping = false;
   return {
-    open(message, response, resourcesToo) {
+    async open(message, response, watch) {
       if (open.size >= options.maxStreams) {
         throw new RpcError(errorCodes.internal, `More than ${options.maxStreams} subscriptions are open`);
       }
-      const subscription = startStream(message, response, readFilter(message.params, resourcesToo), options);
+      const wanted = readFilter(message.params, watch !== undefined);
+      const filter =
+        wanted.resourceSubscriptions === undefined ? wanted : await grant(wanted, response, watch);
+      if (response.destroyed) return;
+      const subscription = startStream(message, response, filter, options);
       // A client that comes back while the server stops hears at once that it does.
       if (stopping) subscription.end();
       open.add(subscription);
@@ -68,6 +80,19 @@ export function createSubscriptions(options: {
       for (const subscription of open) subscription.end();
     },
   };
+}
+
+/** The filter with the resources that the source really tells of. */
+async function grant(
+  { resourceSubscriptions = [], ...lists }: Filter,
+  response: ServerResponse,
+  watch: WatchResources | undefined,
+): Promise<Filter> {
+  const watched = await watch?.(resourceSubscriptions);
+  if (watched === undefined) return lists;
+  if (response.destroyed) watched.end();
+  else response.once('close', () => watched.end());
+  return watched.uris.length === 0 ? lists : { ...lists, resourceSubscriptions: watched.uris };
 }
 
 function tell({ filter, send }: Subscription, change: ListChange): void {
@@ -106,7 +131,7 @@ function startStream(
 
 const maxUris = 1000;
 
-/** What of the wish is granted: list changes always, resource updates if the source tells them. */
+/** What of the wish can be granted: list changes always, resource updates if the source tells them. */
 function readFilter(params: Params | undefined, resourcesToo: boolean): Filter {
   const wish = params?.['notifications'];
   if (!isObject(wish)) throw new RpcError(errorCodes.invalidParams, 'params.notifications must be an object');

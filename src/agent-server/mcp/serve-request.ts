@@ -1,6 +1,6 @@
 import { type Era, taskMethods, tasksExtension } from '#mcp/eras.ts';
 import { checkParamHeaders } from '#mcp/headers.ts';
-import { errorCodes, failureFrom, type JsonRpcRequest, RpcError } from '#mcp/jsonrpc.ts';
+import { errorCodes, failureFrom, type JsonRpcRequest, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
 import { InvocationRejected } from '#wire/errors.ts';
@@ -89,7 +89,7 @@ function rawResponse(message: JsonRpcRequest, resultJson: string): string {
 
 /** Runs until it is answered, cancelled, or (stateless only) the client goes away. */
 async function askSource(message: JsonRpcRequest, origin: Origin, { source }: McpServices) {
-  const params = message.params ?? {};
+  const params = withoutTask(message.params ?? {}, origin);
   if (origin.stateless !== undefined && message.method === 'tools/call') {
     const tool = source.catalog.tools.find(({ name }) => name === params['name']);
     checkParamHeaders(tool?.inputSchema, params['arguments'], origin.request.headers);
@@ -107,6 +107,13 @@ async function askSource(message: JsonRpcRequest, origin: Origin, { source }: Mc
   } finally {
     if (calls?.get(message.id) === controller) calls.delete(message.id);
   }
+}
+
+/** Tasks of the sessions era are not announced, so that a call which wants to be one just runs. */
+function withoutTask(params: Params, { stateless }: Origin): Params {
+  if (params['task'] === undefined || stateless !== undefined) return params;
+  const { task: _unserved, ...rest } = params;
+  return rest;
 }
 
 const sessionMethods: ReadonlySet<string> = new Set([

@@ -30,9 +30,11 @@ export interface SessionsOptions {
   readonly maxSessions: number;
   /** Milliseconds. */
   readonly idleMs: number;
+  /** A session has ended, for whatever reason. */
+  readonly onEnd?: (session: Session) => void;
 }
 
-export function createSessions({ clock, random, maxSessions, idleMs }: SessionsOptions): Sessions {
+export function createSessions({ clock, random, maxSessions, idleMs, onEnd }: SessionsOptions): Sessions {
   /** In order of last use. */
   const sessions = new Map<string, Session>();
   /** Ended sessions of routers, which would otherwise be made anew. */
@@ -43,7 +45,7 @@ export function createSessions({ clock, random, maxSessions, idleMs }: SessionsO
   function sweep(): void {
     for (const session of sessions.values()) {
       if (clock.monotonic() - session.lastUsed < idleMs) break;
-      if (isIdle(session)) sessions.delete(session.key);
+      if (isIdle(session)) end(session, false);
     }
     cancelSweep = clock.after(idleMs / 4, sweep);
   }
@@ -70,6 +72,7 @@ export function createSessions({ clock, random, maxSessions, idleMs }: SessionsO
     if (tombstones.size > maxSessions) tombstones.delete(tombstones.values().next().value ?? '');
     for (const stream of [...(session.streams ?? [])]) stream.close();
     for (const call of session.calls?.values() ?? []) call.abort(new Error('The session ended'));
+    onEnd?.(session);
   }
   return {
     mint(revision) {

@@ -21,6 +21,14 @@ export interface UpstreamConnection {
   request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
   /** Resolves with the reason, once, when the connection can serve no more. */
   readonly closed: Promise<string>;
+  /**
+   * To a server of 2026-07-28: tells changes of this resource from now on. Throws RpcError `invalidParams` when it
+   * does not want to.
+   */
+  subscribe(uri: string): Promise<void>;
+  unsubscribe(uri: string): void;
+  /** Finds out whether the server has another era too, where that was not found out yet. */
+  findEras?(): Promise<void>;
   /** A client's session has ended, and what was opened for it alone can go. */
   endSession?(session: string): void;
   close(): Promise<void>;

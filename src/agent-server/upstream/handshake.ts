@@ -1,5 +1,7 @@
 import { isObject } from '#kit/json.ts';
+import { askableCapabilities } from '#mcp/bridge/capabilities.ts';
 import {
+  type Era,
   eraOf,
   firstStatelessRevision,
   latestSessionRevision,
@@ -8,9 +10,13 @@ import {
 } from '#mcp/eras.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import type { LogLevel } from '#mcp/types.ts';
 import { AgentServerError } from '../errors.ts';
 import type { CallContext } from '../source.ts';
 import { clientInfo, type UpstreamInfo } from './connection.ts';
+
+/** What clients with sessions are told that never set a level. */
+export const assumedLevel: LogLevel = 'info';
 
 type Ask = (method: string, params: Params) => Promise<Result>;
 
@@ -45,17 +51,29 @@ export async function discover(ask: Ask): Promise<UpstreamInfo> {
 
 /**
  * What every request to a stateless upstream carries. The capabilities are those of the client behind the
- * call, if it is of this era: what the upstream then asks goes back to it as the call's result.
+ * call: what the upstream then asks goes back to a client of this era as the call's result, and to one with
+ * sessions on the call's stream.
  */
 export function withEnvelope(params: Params, context?: CallContext): Params {
   const meta = isObject(params['_meta']) ? params['_meta'] : {};
+  const logLevel = context?.era === 'sessions' ? (context.logLevel ?? assumedLevel) : context?.logLevel;
   const envelope = {
     [metaKeys.protocolVersion]: firstStatelessRevision,
-    [metaKeys.clientCapabilities]: context?.era === 'stateless' ? context.capabilities : {},
+    [metaKeys.clientCapabilities]: context === undefined ? {} : capabilitiesOf(context),
     [metaKeys.clientInfo]: clientInfo,
-    ...(context?.logLevel !== undefined && { [metaKeys.logLevel]: context.logLevel }),
+    ...(logLevel !== undefined && { [metaKeys.logLevel]: logLevel }),
   };
   return { ...params, _meta: { ...meta, ...envelope } };
+}
+
+function capabilitiesOf({ era, ask, capabilities }: CallContext): CallContext['capabilities'] {
+  if (era === 'stateless') return capabilities;
+  return ask === undefined ? {} : askableCapabilities(capabilities);
+}
+
+/** The era in which a server serves a client of `era`: its own, where the server has both. */
+export function servedEra(info: UpstreamInfo, era: Era): Era {
+  return era === 'stateless' && info.stateless !== undefined ? 'stateless' : eraOf(info.revision);
 }
 
 export function isStateless(info: UpstreamInfo): boolean {

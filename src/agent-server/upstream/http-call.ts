@@ -5,10 +5,9 @@ import { errorCodes, type JsonRpcMessage, type Params, type RequestId, RpcError 
 import type { Result } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
 import { AgentServerError } from '../errors.ts';
-import type { CallContext } from '../source.ts';
+import type { CallContext, Progress } from '../source.ts';
 import type { UpstreamCall, UpstreamInfo } from './connection.ts';
 import { isStateless } from './handshake.ts';
-import { readProgress } from './peer.ts';
 
 /**
  * Headers of a request to an HTTP upstream. The invocation's token goes along, as agents with a server of
@@ -55,6 +54,12 @@ export function tellCall(method: string, params: Params, context: CallContext | 
   return true;
 }
 
+/** A log that names no call belongs to the only one that runs, else to nobody. */
+export function onlyOne(running: ReadonlySet<CallContext>): CallContext | undefined {
+  const [only] = running;
+  return running.size === 1 ? only : undefined;
+}
+
 /** No client capability was declared to the upstream, so it may ask for nothing but a ping. */
 export async function answerQuestion(method: string): Promise<Result> {
   if (method === 'ping') return {};
@@ -77,5 +82,15 @@ export function timeoutSignal(call: UpstreamCall, clock: Clock): { signal: Abort
       cancel();
       call.signal.removeEventListener('abort', onAbort);
     },
+  };
+}
+
+function readProgress(params: Params | undefined): Progress | undefined {
+  const { progress, total, message } = params ?? {};
+  if (typeof progress !== 'number') return undefined;
+  return {
+    progress,
+    ...(typeof total === 'number' && { total }),
+    ...(typeof message === 'string' && { message }),
   };
 }

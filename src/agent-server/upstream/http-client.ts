@@ -3,27 +3,34 @@ import { codeOf, messageOf } from '#kit/errors.ts';
 import { firstStatelessRevision, latestSessionRevision } from '#mcp/eras.ts';
 import {
   errorCodes,
-  failureFrom,
-  isFailure,
   isNotification,
   isRequest,
-  isRequestId,
-  isResult,
   type JsonRpcMessage,
+  type JsonRpcNotification,
   type JsonRpcRequest,
   notificationOf,
   type Params,
-  type RequestId,
   RpcError,
-  resultOf,
 } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
-import { AgentServerError } from '../errors.ts';
 import type { CallContext } from '../source.ts';
 import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
 import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
-import { answerQuestion, requestHeaders, tellCall, timeoutSignal, withProgressToken } from './http-call.ts';
+import {
+  answerQuestion,
+  onlyOne,
+  requestHeaders,
+  tellCall,
+  timeoutSignal,
+  withProgressToken,
+} from './http-call.ts';
 import { exchangeHttp, type HttpAnswer, type HttpTarget, type Resume } from './http-exchange.ts';
+import { followStream } from './http-listen.ts';
+import { isForgotten, outcomeIn, SessionForgotten, textOf, unanswered } from './http-outcome.ts';
+import { createListener, type Listener } from './listener.ts';
+import { createQuestionDesk, type QuestionDesk } from './questions.ts';
+import type { AnswerQuestion } from './session-clients.ts';
+import { createSessionMemory } from './session-memory.ts';
 
 const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {}, instructions: undefined };
 const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRevision };
@@ -37,12 +44,7 @@ export interface HttpClientOptions {
   /** Declared in the handshake of the sessions era. Default: nothing. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
   /** Answers what the server asks, on the answer to `context`'s call or on the session's stream. Default: pings. */
-  readonly answer?: (
-    method: string,
-    params: Params,
-    context: CallContext | undefined,
-    signal: AbortSignal,
-  ) => Promise<Result>;
+  readonly answer?: AnswerQuestion;
 }
 
 /** The client's end of one MCP server over Streamable HTTP. */
@@ -52,11 +54,16 @@ export class HttpClient {
   /** Says that the server cannot be reached any more. */
   readonly markClosed: (reason: string) => void;
   readonly #options: HttpClientOptions;
-  /** The server's questions that are being answered. */
-  readonly #questions = new Map<RequestId, AbortController>();
+  readonly #questions: QuestionDesk;
+  /** What the session was told, for the one that may have to follow it. */
+  readonly memory = createSessionMemory();
+  /** Calls that run, of which logs outside of any may speak. */
+  readonly #running = new Set<CallContext>();
   #info: UpstreamInfo = unknown;
   #session: string | undefined;
   #reopening: Promise<void> | undefined;
+  #listener: Listener | undefined;
+  #stopListening = new AbortController();
   #nextId = 1;
 
   constructor(options: HttpClientOptions) {
@@ -64,6 +71,7 @@ export class HttpClient {
     this.closed = promise;
     this.markClosed = resolve;
     this.#options = options;
+    this.#questions = createQuestionDesk(options.answer ?? answerQuestion, (message) => this.#post(message));
   }
 
   get info(): UpstreamInfo {
@@ -73,7 +81,6 @@ export class HttpClient {
   /** Does the handshake, with a new session if the server has sessions. */
   async open(call: UpstreamCall): Promise<void> {
     this.#session = undefined;
-    this.#info = unknown;
     const ask = (method: string, params: Params) =>
       this.#ask(method === 'server/discover' ? unknownStateless : unknown, method, params, call);
     const onInitialized = () => this.#post(notificationOf('notifications/initialized'));
@@ -106,18 +113,47 @@ export class HttpClient {
     call: UpstreamCall,
     reopen: () => Promise<void>,
   ): Promise<Result> {
+    if (this.#reopening !== undefined) await this.#reopening;
     const info = this.#infoFor(call.context);
     if (isStateless(info)) return this.#ask(info, method, withEnvelope(params, call.context), call);
+    const logs = info.capabilities['logging'] !== undefined;
+    const level = logs ? this.memory.levelFor(call.context?.logLevel) : undefined;
+    if (level !== undefined) await this.#tell(info, 'logging/setLevel', { level }, call);
+    const session = this.#session;
+    const { context } = call;
+    if (context !== undefined) this.#running.add(context);
     try {
-      return await this.#ask(info, method, params, call);
+      const result = await this.#ask(info, method, params, call);
+      if (method.startsWith('resources/')) this.memory.note(method, params);
+      return result;
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error;
-      this.#reopening ??= reopen().finally(() => {
-        this.#reopening = undefined;
-      });
+      if (session === this.#session) this.#reopening ??= this.#replace(reopen, call);
       await this.#reopening;
-      return this.#ask(this.#info, method, params, call);
+      return await this.#ask(this.#info, method, params, call);
+    } finally {
+      if (context !== undefined) this.#running.delete(context);
     }
+  }
+
+  /** A new session in the place of a forgotten one, brought to where that was. */
+  async #replace(reopen: () => Promise<void>, call: UpstreamCall): Promise<void> {
+    try {
+      await reopen();
+      const own = { ...call, signal: new AbortController().signal };
+      for (const { method, params } of this.memory.replay())
+        await this.#tell(this.#info, method, params, own);
+      this.listen();
+    } finally {
+      this.#reopening = undefined;
+    }
+  }
+
+  /** A request whose failure concerns no call. */
+  async #tell(info: UpstreamInfo, method: string, params: Params, call: UpstreamCall): Promise<void> {
+    const told = this.#ask(info, method, params, { ...call, context: undefined });
+    await told.catch(() => undefined);
+    this.memory.note(method, params);
   }
 
   /** Each client is served in its own era where the server has both. */
@@ -125,23 +161,71 @@ export class HttpClient {
     return context?.era === 'stateless' ? (this.#info.stateless ?? this.#info) : this.#info;
   }
 
-  /** Reads what the server tells outside of calls, as long as it wants to be listened to. */
-  async listen(signal: AbortSignal): Promise<void> {
-    const hearAll = (message: unknown) => {
+  /** Reads what the server tells outside of calls, until the end; anew when it is called again. */
+  listen(): void {
+    this.#stopListening.abort(new Error('The stream is replaced'));
+    this.#stopListening = new AbortController();
+    const { signal } = this.#stopListening;
+    const hear = (message: unknown) => {
       this.#hear(message, undefined, signal);
       return false;
     };
-    // A server without such a stream answers 405 or an error; one that ends it is not asked again.
     if (isStateless(this.#info)) {
-      const params = listenParams();
-      const message = { jsonrpc: '2.0', id: this.#nextId++, method: 'subscriptions/listen', params } as const;
-      await this.#exchange(this.#info, message, signal, undefined, hearAll).catch(() => undefined);
-    } else await this.#bare('GET', signal, hearAll);
+      this.#listener ??= createListener({
+        clock: this.#options.clock,
+        onNotification: this.#options.events.onNotification,
+        listen: (params, onNotification, stop) => this.#subscribe(params, onNotification, stop),
+      });
+      return;
+    }
+    const own = {
+      clock: this.#options.clock,
+      get: (lastEventId: string | undefined) => this.#get(this.#info, lastEventId, signal, hear),
+      onMissed: () => this.#options.events.onNotification(notificationOf('notifications/tools/list_changed')),
+      onLost: this.markClosed,
+    };
+    void followStream(own, signal);
+  }
+
+  /** The server of 2026-07-28 tells of this resource from now on. */
+  async subscribe(uri: string): Promise<void> {
+    await this.#listener?.add(uri);
+  }
+
+  unsubscribe(uri: string): void {
+    this.#listener?.remove(uri);
+  }
+
+  async #subscribe(
+    params: Params,
+    onNotification: (notification: JsonRpcNotification) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const method = 'subscriptions/listen';
+    const message = { jsonrpc: '2.0', id: this.#nextId++, method, params: withEnvelope(params) } as const;
+    const answer = await this.#exchange(this.#info, message, signal, undefined, (received) => {
+      if (isNotification(received)) onNotification(received);
+      return false;
+    });
+    if (answer.status !== 200) throw unanswered(answer.status);
   }
 
   /** Ends the session. */
   async end(): Promise<void> {
-    if (this.#session !== undefined) await this.#bare('DELETE', AbortSignal.timeout(shortMs), () => false);
+    this.#stopListening.abort(new Error('The session ends'));
+    this.#listener?.close();
+    if (this.#session === undefined) return;
+    const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
+    const { target } = this.#options;
+    const ended = exchangeHttp(
+      target,
+      'DELETE',
+      headers,
+      undefined,
+      AbortSignal.timeout(shortMs),
+      () => false,
+    );
+    await ended.catch(() => undefined);
   }
 
   async #ask(info: UpstreamInfo, method: string, params: Params, call: UpstreamCall): Promise<Result> {
@@ -178,7 +262,7 @@ export class HttpClient {
     };
     try {
       const answer = await this.#exchange(info, message, signal, call.context, take);
-      this.#keepSession(info, answer);
+      this.#keepSession(info, answer, outcome);
       let { resume } = answer;
       while (outcome === undefined && resume !== undefined)
         resume = await this.#resume(info, resume, signal, take);
@@ -190,9 +274,9 @@ export class HttpClient {
     }
   }
 
-  #keepSession(info: UpstreamInfo, { status, headers }: HttpAnswer): void {
+  #keepSession(info: UpstreamInfo, { status, headers }: HttpAnswer, outcome: unknown): void {
     if (isStateless(info)) return;
-    if (status === 404 && this.#session !== undefined) throw new SessionForgotten();
+    if (this.#session !== undefined && isForgotten(status, outcome)) throw new SessionForgotten();
     this.#session = textOf(headers['mcp-session-id']) ?? this.#session;
   }
 
@@ -204,38 +288,30 @@ export class HttpClient {
     onMessage: (received: unknown) => boolean,
   ): Promise<Resume | undefined> {
     await this.#options.clock.sleep(retryMs ?? defaultRetryMs, signal);
-    const headers = requestHeaders(info, this.#session, undefined, undefined);
-    const resumed = { ...headers, 'last-event-id': lastEventId };
-    const answer = await exchangeHttp(this.#options.target, 'GET', resumed, undefined, signal, onMessage);
+    const answer = await this.#get(info, lastEventId, signal, onMessage);
     if (answer.status !== 200) return undefined;
     return { lastEventId, ...answer.resume, retryMs: answer.resume?.retryMs ?? retryMs };
+  }
+
+  #get(
+    info: UpstreamInfo,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+    onMessage: (received: unknown) => boolean,
+  ): Promise<HttpAnswer> {
+    const headers = requestHeaders(info, this.#session, undefined, undefined);
+    if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
+    return exchangeHttp(this.#options.target, 'GET', headers, undefined, signal, onMessage);
   }
 
   /** A message that is not the answer: progress and logs of the call, a question, or something general. */
   #hear(message: unknown, context: CallContext | undefined, signal: AbortSignal): void {
     if (isNotification(message)) {
       const params = message.params ?? {};
-      if (message.method === 'notifications/cancelled') this.#questions.get(readId(params))?.abort();
-      else if (!tellCall(message.method, params, context)) this.#options.events.onNotification(message);
-    } else if (isRequest(message)) void this.#answer(message, context, signal);
-  }
-
-  /** Nobody hears the answer to a question that was withdrawn, or whose call is over. */
-  async #answer(
-    { id, method, params }: JsonRpcRequest,
-    context: CallContext | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const withdrawn = new AbortController();
-    const stopped = AbortSignal.any([withdrawn.signal, signal]);
-    this.#questions.set(id, withdrawn);
-    const answer = this.#options.answer ?? answerQuestion;
-    const message = await answer(method, params ?? {}, context, stopped).then(
-      (result) => resultOf(id, result),
-      (error: unknown) => failureFrom(id, error),
-    );
-    this.#questions.delete(id);
-    if (!stopped.aborted) await this.#post(message);
+      if (message.method === 'notifications/cancelled') this.#questions.withdraw(params);
+      else if (!tellCall(message.method, params, context ?? onlyOne(this.#running)))
+        this.#options.events.onNotification(message);
+    } else if (isRequest(message)) this.#questions.take(message, context, signal);
   }
 
   /** Sends what has no answer. Whether it arrives shows by itself. */
@@ -254,46 +330,4 @@ export class HttpClient {
     const headers = requestHeaders(info, isStateless(info) ? undefined : this.#session, message, context);
     return exchangeHttp(this.#options.target, 'POST', headers, JSON.stringify(message), signal, onMessage);
   }
-
-  async #bare(
-    method: 'GET' | 'DELETE',
-    signal: AbortSignal,
-    onMessage: (message: unknown) => boolean,
-  ): Promise<void> {
-    const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
-    await exchangeHttp(this.#options.target, method, headers, undefined, signal, onMessage).catch(
-      () => undefined,
-    );
-  }
-}
-
-/** The server answered 404 to a session that it gave; nothing was run. */
-class SessionForgotten extends AgentServerError {
-  constructor() {
-    super('UpstreamInvalid', "The agent's MCP server has forgotten its session");
-  }
-}
-
-function listenParams(): Params {
-  return withEnvelope({
-    notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
-  });
-}
-
-function readId({ requestId }: Params): RequestId {
-  return isRequestId(requestId) ? requestId : '';
-}
-
-function outcomeIn(message: unknown, id: RequestId): Result | RpcError | undefined {
-  if (isResult(message) && message.id === id) return message.result;
-  if (!isFailure(message) || (message.id !== id && message.id !== null)) return undefined;
-  return new RpcError(message.error.code, message.error.message, message.error.data);
-}
-
-function unanswered(status: number): AgentServerError {
-  return new AgentServerError('UpstreamInvalid', `The agent's MCP server gave no answer (HTTP ${status})`);
-}
-
-function textOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }

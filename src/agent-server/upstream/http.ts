@@ -1,8 +1,10 @@
 import type { Clock } from '#kit/clock.ts';
 import { loopbackConnections } from '../loopback.ts';
-import type { OpenConnection } from './connection.ts';
+import type { ClientLink } from './client-links.ts';
+import type { ConnectionEvents, OpenConnection } from './connection.ts';
 import { HttpClient } from './http-client.ts';
-import { createSessionClients } from './session-clients.ts';
+import type { HttpTarget } from './http-exchange.ts';
+import { type AnswerQuestion, createSessionClients } from './session-clients.ts';
 
 export interface HttpUpstreamOptions {
   readonly port: number;
@@ -11,6 +13,10 @@ export interface HttpUpstreamOptions {
   /** Milliseconds for the handshake. */
   readonly startMs: number;
   readonly maxMessageBytes: number;
+  /** Upstream sessions of single clients at once. */
+  readonly maxSessions: number;
+  /** Milliseconds until an unused one ends. */
+  readonly sessionIdleMs: number;
 }
 
 /**
@@ -18,24 +24,25 @@ export interface HttpUpstreamOptions {
  * come on its own answer, so that they can be told apart.
  */
 export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
+  const { clock, startMs } = options;
   return async (events, signal) => {
     const agent = loopbackConnections();
-    const target = {
-      agent,
-      port: options.port,
-      path: options.path,
-      maxMessageBytes: options.maxMessageBytes,
-    };
-    const { clock, startMs } = options;
+    const { port, path, maxMessageBytes } = options;
+    const target = { agent, port, path, maxMessageBytes };
     const client = new HttpClient({ target, events, clock });
-    const onLost = (reason: string) => client.markClosed(reason);
-    const clients = createSessionClients({ target, events, clock, startMs, onLost });
-    const stop = new AbortController();
+    const clients = createSessionClients({
+      clock,
+      idleMs: options.sessionIdleMs,
+      max: options.maxSessions,
+      oneByOne: false,
+      open: (capabilities, answer, stop) => openLink(options, target, events, { capabilities, answer, stop }),
+      onLost: (reason) => client.markClosed(reason),
+    });
     const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
     await open();
     // What is lost takes every client's session with it; the next connection begins anew.
     void client.closed.then(() => clients.close());
-    void client.listen(AbortSignal.any([signal, stop.signal]));
+    client.listen();
     return {
       get info() {
         return client.info;
@@ -43,12 +50,39 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       closed: client.closed,
       request: (method, params, call) =>
         clients.request(method, params, call) ?? client.request(method, params, call, open),
+      subscribe: (uri) => client.subscribe(uri),
+      unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
       async close() {
-        stop.abort();
         await Promise.all([client.end(), clients.close()]);
         agent.destroy();
       },
     };
+  };
+}
+
+/** An upstream session of one client, which declares what that client can answer. */
+async function openLink(
+  { clock, startMs }: HttpUpstreamOptions,
+  target: HttpTarget,
+  events: ConnectionEvents,
+  client: {
+    readonly capabilities: Readonly<Record<string, unknown>>;
+    readonly answer: AnswerQuestion;
+    readonly stop: AbortSignal;
+  },
+): Promise<ClientLink> {
+  const { capabilities, answer, stop } = client;
+  const http = new HttpClient({ target, events, clock, capabilities, answer });
+  const open = () => http.open({ signal: stop, timeoutMs: startMs, context: undefined });
+  await open();
+  http.listen();
+  return {
+    request: (method, params, call) => http.request(method, params, call, open),
+    closed: http.closed,
+    get held() {
+      return http.memory.uris.size > 0;
+    },
+    end: () => http.end(),
   };
 }

@@ -2,27 +2,36 @@ import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import {
   errorCodes,
-  failureOf,
   isFailure,
   isNotification,
   isRequest,
+  isResponse,
   isResult,
   type JsonRpcMessage,
   type JsonRpcNotification,
   notificationOf,
   type Params,
   RpcError,
-  resultOf,
 } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
-import type { Progress } from '../source.ts';
+import type { CallContext } from '../source.ts';
 import type { UpstreamCall } from './connection.ts';
+import { answerQuestion, onlyOne, tellCall } from './http-call.ts';
+import { createStreams } from './peer-streams.ts';
+import { createQuestionDesk } from './questions.ts';
+import type { AnswerQuestion } from './session-clients.ts';
 
 /** The client's end of a JSON-RPC connection whose messages travel in both directions at any time. */
 export interface Peer {
   request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
   notify(method: string, params?: Params): void;
+  /** `subscriptions/listen` of 2026-07-28; its notifications come here alone. An abort ends it and rejects. */
+  listen(
+    params: Params,
+    onNotification: (notification: JsonRpcNotification) => void,
+    signal: AbortSignal,
+  ): Promise<unknown>;
   /** A message from the other end. */
   receive(message: unknown): void;
   /** Ends every request with this error. */
@@ -34,6 +43,8 @@ export interface PeerOptions {
   readonly clock: Clock;
   readonly send: (message: JsonRpcMessage) => void;
   readonly onNotification: (notification: JsonRpcNotification) => void;
+  /** Answers what the other end asks. Default: pings. */
+  readonly answer?: AnswerQuestion;
 }
 
 interface Pending {
@@ -42,8 +53,12 @@ interface Pending {
   readonly call: UpstreamCall;
 }
 
-export function createPeer({ clock, send, onNotification }: PeerOptions): Peer {
+export function createPeer({ clock, send, onNotification, answer = answerQuestion }: PeerOptions): Peer {
   const pending = new Map<number, Pending>();
+  const questions = createQuestionDesk(answer, async (message) => send(message));
+  const streams = createStreams(send);
+  /** What is asked while calls run ends with them. */
+  let asked: AbortController | undefined;
   let nextId = 1;
 
   function request(method: string, params: Params, call: UpstreamCall): Promise<Result> {
@@ -68,6 +83,9 @@ export function createPeer({ clock, send, onNotification }: PeerOptions): Peer {
         call.signal.removeEventListener('abort', onAbort);
         pending.delete(id);
         finish();
+        if (pending.size > 0 || asked === undefined) return;
+        asked.abort(new RpcError(errorCodes.internal, 'The call is over'));
+        asked = undefined;
       };
       call.signal.addEventListener('abort', onAbort, { once: true });
       pending.set(id, {
@@ -79,26 +97,34 @@ export function createPeer({ clock, send, onNotification }: PeerOptions): Peer {
     });
   }
   function take(notification: JsonRpcNotification): void {
-    if (notification.method === 'notifications/progress') {
-      const token = notification.params?.['progressToken'];
-      const progress = readProgress(notification.params);
+    const { method, params = {} } = notification;
+    if (streams.take(notification)) return;
+    if (method === 'notifications/cancelled') questions.withdraw(params);
+    else if (method === 'notifications/progress') {
+      const token = params['progressToken'];
       const waiting = typeof token === 'number' ? pending.get(token) : undefined;
-      if (progress !== undefined) waiting?.call.context?.onProgress?.(progress);
-    } else onNotification(notification);
+      tellCall(method, params, waiting?.call.context);
+    } else if (!tellCall(method, params, onlyOne(contextsOf(pending)))) onNotification(notification);
   }
   return {
     request,
     notify: (method, params) => send(notificationOf(method, params)),
+    listen: (params, onStreamed, signal) => streams.open(nextId++, params, onStreamed, signal),
     receive(message) {
+      if (isResponse(message) && streams.end(message)) return;
       if (isResult(message)) pending.get(Number(message.id))?.resolve(message.result);
       else if (isFailure(message)) {
         const { code, message: text, data } = message.error;
         pending.get(Number(message.id))?.reject(new RpcError(code, text, data));
       } else if (isNotification(message)) take(message);
-      else if (isRequest(message)) send(answerOf(message.id, message.method));
+      else if (isRequest(message)) {
+        asked ??= new AbortController();
+        questions.take(message, undefined, asked.signal);
+      }
     },
     fail(error) {
       for (const entry of [...pending.values()]) entry.reject(error);
+      streams.fail(error);
     },
     get pending() {
       return pending.size;
@@ -106,24 +132,14 @@ export function createPeer({ clock, send, onNotification }: PeerOptions): Peer {
   };
 }
 
-/** A shared upstream may ask nothing but whether we are there: no client capability was declared to it. */
-function answerOf(id: string | number, method: string): JsonRpcMessage {
-  if (method === 'ping') return resultOf(id, {});
-  return failureOf(id, errorCodes.methodNotFound, `Method not found: ${method}`);
+function contextsOf(pending: ReadonlyMap<number, Pending>): Set<CallContext> {
+  const contexts = new Set<CallContext>();
+  for (const { call } of pending.values()) if (call.context !== undefined) contexts.add(call.context);
+  return contexts;
 }
 
 function withProgressToken(params: Params, id: number, call: UpstreamCall): Params {
   if (call.context?.onProgress === undefined) return params;
   const meta = isObject(params['_meta']) ? params['_meta'] : {};
   return { ...params, _meta: { ...meta, progressToken: id } };
-}
-
-export function readProgress(params: Params | undefined): Progress | undefined {
-  const { progress, total, message } = params ?? {};
-  if (typeof progress !== 'number') return undefined;
-  return {
-    progress,
-    ...(typeof total === 'number' && { total }),
-    ...(typeof message === 'string' && { message }),
-  };
 }

@@ -1,112 +1,179 @@
-import type { ChildProcess } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '#kit/clock.ts';
-import type { Log } from '#kit/log.ts';
-import { AgentServerError } from '../errors.ts';
-import { endChild, startChild } from '../process/child-command.ts';
-import { readLines } from '../spawner/lines.ts';
-import type { ConnectionEvents, OpenConnection, UpstreamConnection } from './connection.ts';
-import { isStateless, shakeHands, withEnvelope } from './handshake.ts';
-import { createPeer, type Peer } from './peer.ts';
+import { messageOf } from '#kit/errors.ts';
+import type { Params } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import type { CallContext } from '../source.ts';
+import { type ClientLink, LinkTable } from './client-links.ts';
+import type {
+  ConnectionEvents,
+  OpenConnection,
+  UpstreamCall,
+  UpstreamConnection,
+  UpstreamInfo,
+} from './connection.ts';
+import { isStateless } from './handshake.ts';
+import { createSessionClients, type SessionClients } from './session-clients.ts';
+import { createStartPace, type StartPace } from './start-pace.ts';
+import { type StdioOptions, type StdioProcess, startStdioProcess } from './stdio-process.ts';
 
-export interface StdioOptions {
-  readonly command: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Milliseconds for the handshake. */
-  readonly startMs: number;
-  /** Milliseconds between SIGTERM and SIGKILL when it is to end. */
-  readonly graceMs: number;
-  /** Bytes of one message; a longer one ends the connection. */
-  readonly maxMessageBytes: number;
+export interface StdioUpstreamOptions extends StdioOptions {
+  /** Processes of single clients at once. */
+  readonly maxProcesses: number;
+  /** Milliseconds until one that nobody uses ends. */
+  readonly processIdleMs: number;
 }
 
-/** An MCP server as a child process that speaks on stdin and stdout; its stderr goes to the log. */
-export function stdioConnector(options: StdioOptions): OpenConnection {
+/**
+ * An MCP server as a child process that speaks on stdin and stdout: one process that all share, one for each client
+ * that can be asked if the server has sessions, and one for clients of 2026-07-28 if it has both eras. The latter
+ * outlive the shared one.
+ */
+export function stdioConnector(options: StdioUpstreamOptions): OpenConnection {
+  let others: Others | undefined;
   return async (events, signal) => {
-    const child = startChild({ ...options, stdio: ['pipe', 'pipe', 'pipe'] });
-    const { promise: closed, resolve: markClosed } = Promise.withResolvers<string>();
-    void endOf(child).then(markClosed);
-    const peer = connectPeer(child, events, options, (reason) => {
-      markClosed(reason);
-      child.kill('SIGKILL');
-    });
-    void closed.then((reason) => peer.fail(lost(reason)));
-    const call = { signal, timeoutMs: options.startMs, context: undefined };
-    const close = () => endChild(child, options.clock, options.graceMs);
-    try {
-      const info = await shakeHands(
-        (method, params) => peer.request(method, params, call),
-        () => peer.notify('notifications/initialized'),
-      );
-      const connection: UpstreamConnection = {
-        info,
-        closed,
-        close,
-        request: (method, params, upstreamCall) =>
-          peer.request(method, isStateless(info) ? withEnvelope(params) : params, upstreamCall),
-      };
-      return connection;
-    } catch (error) {
-      await close();
-      throw error;
-    }
+    const shared = await startStdioProcess(options, { events, signal, era: 'any' });
+    if (isStateless(shared.info)) return statelessConnection(shared);
+    others ??= createOthers(options, events, signal);
+    return sessionsConnection(shared, others);
   };
 }
 
-function connectPeer(
-  child: ChildProcess,
-  events: ConnectionEvents,
-  options: StdioOptions,
-  giveUp: (reason: string) => void,
-): Peer {
-  const { stdin, stdout, stderr } = child as ChildProcess & {
-    stdin: Writable;
-    stdout: Readable;
-    stderr: Readable;
+/** A server of 2026-07-28 says what it asks in its results, so that all clients share one process. */
+function statelessConnection(shared: StdioProcess): UpstreamConnection {
+  return {
+    info: { ...shared.info, stateless: shared.info },
+    closed: shared.closed,
+    request: shared.request,
+    subscribe: async (uri) => shared.listener?.add(uri),
+    unsubscribe: (uri) => shared.listener?.remove(uri),
+    close: () => shared.close(),
   };
-  stdin.on('error', () => undefined);
-  const peer = createPeer({
+}
+
+/** Processes beside the shared one of a server with sessions. */
+interface Others {
+  readonly clients: SessionClients;
+  readonly modern: Modern;
+  close(): Promise<unknown>;
+}
+
+function createOthers(options: StdioUpstreamOptions, events: ConnectionEvents, signal: AbortSignal): Others {
+  const clients = createClients(options, events);
+  const modern = createModern(options, events);
+  const close = () => Promise.all([clients.close(), modern.close()]);
+  signal.addEventListener('abort', () => void close(), { once: true });
+  return { clients, modern, close };
+}
+
+function sessionsConnection(shared: StdioProcess, { clients, modern, close }: Others): UpstreamConnection {
+  let info = { ...shared.info, stateless: modern.info };
+  return {
+    get info() {
+      return info;
+    },
+    closed: shared.closed,
+    request(method, params, call) {
+      const { context } = call;
+      if (context?.era === 'stateless' && info.stateless !== undefined)
+        return modern.request(method, params, call, context);
+      return clients.request(method, params, call) ?? shared.request(method, params, call);
+    },
+    async findEras() {
+      const stateless = await modern.find();
+      if (info.stateless !== stateless) info = { ...info, stateless };
+    },
+    subscribe: async () => undefined,
+    unsubscribe: () => undefined,
+    endSession: clients.end,
+    async close() {
+      await Promise.all([shared.close(), close()]);
+    },
+  };
+}
+
+/** Processes of one client each, started with growing pauses while they end by themselves. */
+function createClients(options: StdioUpstreamOptions, events: ConnectionEvents): SessionClients {
+  const pace = createStartPace(options.clock);
+  return createSessionClients({
     clock: options.clock,
-    send: (message) => void (stdin.writable && stdin.write(`${JSON.stringify(message)}\n`)),
-    onNotification: events.onNotification,
+    idleMs: options.processIdleMs,
+    max: options.maxProcesses,
+    oneByOne: true,
+    async open(capabilities, answer, signal) {
+      await pace.due(signal);
+      const opening = { events, signal, era: 'any', capabilities, answer } as const;
+      const process = await startStdioProcess(options, opening).catch((error: unknown) => {
+        if (!signal.aborted) pace.failed(messageOf(error));
+        throw error;
+      });
+      return linkOf(process, pace);
+    },
   });
-  const takeLine = (line: Buffer) => {
-    const message = parseLine(line);
-    if (message === undefined)
-      options.log.warn('The MCP server wrote something that is not JSON-RPC', { line: shown(line) });
-    else peer.receive(message);
+}
+
+function linkOf(process: StdioProcess, pace: StartPace): ClientLink {
+  let wanted = true;
+  void process.closed.then((reason) => (wanted ? pace.failed(reason) : pace.succeeded()));
+  return {
+    request: process.request,
+    closed: process.closed,
+    get held() {
+      return process.memory.uris.size > 0;
+    },
+    end() {
+      wanted = false;
+      return process.close();
+    },
   };
-  readLines(stdout, options.maxMessageBytes, takeLine, () =>
-    giveUp(`it wrote a message larger than ${options.maxMessageBytes} bytes`),
-  );
-  readLines(stderr, 64 * 1024, (line) => options.log.info('MCP server', { stderr: shown(line) }));
-  return peer;
 }
 
-function parseLine(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+/** The process that serves clients of 2026-07-28 of a server that has both eras; there while it is used. */
+interface Modern {
+  /** What the server says to these clients, as far as it was found out and it serves them. */
+  readonly info: UpstreamInfo | undefined;
+  /** Finds that out, once. */
+  find(): Promise<UpstreamInfo | undefined>;
+  request(method: string, params: Params, call: UpstreamCall, context: CallContext): Promise<Result>;
+  close(): Promise<void>;
 }
 
-function shown(line: Buffer): string {
-  return line.toString('utf8', 0, 2000).trimEnd();
-}
-
-function endOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
-    child.once('exit', (code, signal) => {
-      resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
-    });
+function createModern(options: StdioUpstreamOptions, events: ConnectionEvents): Modern {
+  const key = 'stateless';
+  const pace = createStartPace(options.clock);
+  const never = new AbortController().signal;
+  let info: UpstreamInfo | undefined;
+  let finding: Promise<UpstreamInfo | undefined> | undefined;
+  const table = new LinkTable({
+    clock: options.clock,
+    idleMs: options.processIdleMs,
+    max: 1,
+    oneByOne: false,
+    async open(_capabilities, _running, signal) {
+      await pace.due(signal);
+      const process = await startStdioProcess(options, { events, signal, era: 'stateless' });
+      info = process.info;
+      return linkOf(process, pace);
+    },
   });
-}
-
-function lost(reason: string): AgentServerError {
-  return new AgentServerError('UpstreamLost', `The MCP server of this agent is gone: ${reason}`);
+  async function find(): Promise<UpstreamInfo | undefined> {
+    try {
+      await (await table.open(key, {}, never)).link;
+    } catch {
+      // A server of one era, which is served over the bridge.
+    }
+    return info;
+  }
+  return {
+    get info() {
+      return info;
+    },
+    find() {
+      finding ??= find();
+      return finding;
+    },
+    async request(method, params, call, context) {
+      const entry = table.find(key) ?? (await table.open(key, {}, call.signal));
+      return table.use(entry, method, params, call, context);
+    },
+    close: () => table.close(),
+  };
 }

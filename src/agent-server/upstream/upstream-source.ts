@@ -1,9 +1,8 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
-import { errorCodes, type JsonRpcNotification, type Params, RpcError } from '#mcp/jsonrpc.ts';
-import type { Result } from '#mcp/results.ts';
-import { isLogLevel } from '#mcp/types.ts';
+import type { JsonRpcNotification, Params } from '#mcp/jsonrpc.ts';
+import { type Bridge, createBridge } from '../bridge/bridge.ts';
 import { createBroadcast } from '../broadcast.ts';
 import type { Settings } from '../config/settings.ts';
 import { forwardedMeta } from '../mcp/call-context.ts';
@@ -17,10 +16,15 @@ import {
 } from '../source.ts';
 import { readCatalog } from './catalog.ts';
 import type { OpenConnection, UpstreamConnection } from './connection.ts';
-import { createKeeper } from './keeper.ts';
+import { servedEra } from './handshake.ts';
+import { createKeeper, type Keeper } from './keeper.ts';
+import { createResourceWatch } from './resource-watch.ts';
 
 export interface UpstreamSourceOptions {
   readonly open: OpenConnection;
+  /** Principal of the agent and uid of this instance. */
+  readonly agent: string;
+  readonly instance: string;
   readonly settings: Settings;
   readonly gate: Gate;
   readonly clock: Clock;
@@ -29,13 +33,14 @@ export interface UpstreamSourceOptions {
 }
 
 /**
- * The tools, resources and prompts of one MCP server, passed through unchanged. The server is connected to
- * again whenever it is lost; calls in flight then fail, later ones wait for the next connection.
+ * The tools, resources and prompts of one MCP server, passed through unchanged, or translated for clients of an era
+ * that it does not serve. The server is connected to again whenever it is lost; calls in flight then fail, later
+ * ones wait for the next connection.
  */
 export function createUpstreamSource(options: UpstreamSourceOptions): Source {
   const { log, settings } = options;
   const changes = createBroadcast<SourceChange>();
-  const inFlight = new Set<CallContext>();
+  const bridge = createBridge(options);
   let catalog = emptyCatalog;
   let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The MCP server is being started' };
 
@@ -49,21 +54,39 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     catalog = await readCatalog(connection, call);
     changes.tell({ type: 'catalog' });
   }
+  /** Many sessions tell of the same change, which is read once, or once more when it may have come too late. */
+  const refreshSoon = coalesce(async () => {
+    try {
+      await refresh(await keeper.get(keeper.signal));
+    } catch (error) {
+      log.warn('The lists cannot be read again', { error });
+    }
+  });
   function onNotification({ method, params }: JsonRpcNotification): void {
-    if (method.endsWith('/list_changed')) {
-      const read = keeper.get(keeper.signal).then(refresh);
-      read.catch((error: unknown) => log.warn('The lists cannot be read again', { error }));
-    } else if (method === 'notifications/resources/updated' && typeof params?.['uri'] === 'string') {
+    if (method.endsWith('/list_changed')) refreshSoon();
+    else if (method === 'notifications/resources/updated' && typeof params?.['uri'] === 'string') {
       changes.tell({ type: 'resource', uri: params['uri'] });
-    } else if (method === 'notifications/message') passLog(params ?? {}, inFlight);
+    } else if (method === 'notifications/elicitation/complete') bridge.drop('elicitationComplete');
+    else if (method === 'notifications/message') bridge.drop('log');
   }
   const keeper = createKeeper({
     ...options,
     events: { onNotification },
-    prepare: refresh,
+    async prepare(connection) {
+      await refresh(connection);
+      void watch.replay(connection);
+    },
     onUp: () => setStatus({ ready: true, reason: 'Ready', message: '' }),
     onDown: (reason) => setStatus({ ready: false, reason: 'UpstreamNotReady', message: reason }),
   });
+  const watch = createResourceWatch({
+    log,
+    timeoutMs: settings.upstreamStartMs,
+    connection: (signal) => keeper.get(signal),
+    signal: keeper.signal,
+  });
+
+  const pass = createPass(options, bridge, keeper);
   return {
     settled: keeper.settled,
     get catalog() {
@@ -75,30 +98,44 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     onChange: changes.listen,
     async request(method, params, context) {
       const leave = await options.gate.enter(context.signal);
-      inFlight.add(context);
       try {
-        const connection = await keeper.get(context.signal);
-        const call = { signal: context.signal, timeoutMs: settings.upstreamTimeoutMs, context };
-        return fitEra(await connection.request(method, withOwnMeta(params), call), context);
+        const serve = subscribing.has(method) ? watch.request : pass;
+        return await serve(method, params, context);
       } finally {
-        inFlight.delete(context);
         leave();
       }
     },
+    watch: (uris, context) => watch.watch(uris, context),
     endSession(session) {
+      watch.endSession(session);
       const ended = keeper.get(keeper.signal).then((connection) => connection.endSession?.(session));
       ended.catch(() => undefined);
     },
-    close: () => keeper.close(),
+    async close() {
+      bridge.close();
+      await keeper.close();
+    },
   };
 }
 
-/** Logs of a shared server name no call: they belong to the only one that runs, else to nobody. */
-function passLog(params: Params, inFlight: ReadonlySet<CallContext>): void {
-  const [only] = inFlight;
-  const { level, data, logger } = params;
-  if (inFlight.size !== 1 || only === undefined || !isLogLevel(level)) return;
-  only.onLog(level, data, typeof logger === 'string' ? logger : undefined);
+const subscribing: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
+
+/** Sends a request in the client's own era, or over the bridge. */
+function createPass({ settings }: UpstreamSourceOptions, bridge: Bridge, keeper: Keeper): Source['request'] {
+  return async (method, params, context) => {
+    const connection = await keeper.get(context.signal);
+    const send = (sent: Params, by: CallContext) =>
+      connection.request(method, withOwnMeta(sent), {
+        signal: by.signal,
+        timeoutMs: settings.upstreamTimeoutMs,
+        context: by,
+      });
+    if (servedEra(connection.info, context.era) === context.era) return send(params, context);
+    await connection.findEras?.();
+    const served = servedEra(connection.info, context.era);
+    if (served === context.era) return send(params, context);
+    return bridge.request(served, method, params, context, send);
+  };
 }
 
 function withOwnMeta(params: Params): Params {
@@ -108,12 +145,18 @@ function withOwnMeta(params: Params): Params {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
-/** A question of a server of 2026-07-28 cannot be put to a client of the sessions era on a shared connection. */
-function fitEra(result: Result, { era }: CallContext): Result {
-  if (era === 'stateless' || result['resultType'] === undefined || result['resultType'] === 'complete')
-    return result;
-  throw new RpcError(
-    errorCodes.internal,
-    'The tool asks the client a question, which needs a client of revision 2026-07-28',
-  );
+/** Runs `work` at once, and once more after it when it was asked for meanwhile. */
+function coalesce(work: () => Promise<void>): () => void {
+  let state: 'resting' | 'running' | 'again' = 'resting';
+  async function run(): Promise<void> {
+    do {
+      state = 'running';
+      await work();
+    } while ((state as string) === 'again');
+    state = 'resting';
+  }
+  return () => {
+    if (state === 'resting') void run();
+    else state = 'again';
+  };
 }

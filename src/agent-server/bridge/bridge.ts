@@ -1,0 +1,145 @@
+import type { Clock } from '#kit/clock.ts';
+import { digestOf } from '#kit/digest.ts';
+import type { Random } from '#kit/random.ts';
+import { askableCapabilities, canBeAsked, mayAsk } from '#mcp/bridge/capabilities.ts';
+import { errorForEra } from '#mcp/bridge/errors.ts';
+import {
+  inputRequired,
+  isAskingMethod,
+  readInputResponses,
+  urlQuestions,
+  withoutRetryMembers,
+} from '#mcp/bridge/questions.ts';
+import type { Era } from '#mcp/eras.ts';
+import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import type { Settings } from '../config/settings.ts';
+import type { CallContext } from '../source.ts';
+import { AskedCall } from './asked-call.ts';
+import { type Claim, createParkedCalls, digestOfCall } from './parked-calls.ts';
+import { answerRounds } from './rounds.ts';
+
+export type Send = (params: Params, context: CallContext) => Promise<Result>;
+
+export interface BridgeOptions {
+  /** Principal of the agent and uid of this instance, which a `requestState` is bound to. */
+  readonly agent: string;
+  readonly instance: string;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Serves clients of one era with a server of the other; see docs/bridging.md. */
+export interface Bridge {
+  /**
+   * A request of a client that the server serves in `served`, which is not the client's own era. `send` sends it as
+   * its context says. Throws RpcError in the terms of the client's era.
+   */
+  request(served: Era, method: string, params: Params, context: CallContext, send: Send): Promise<Result>;
+  /** What was told while nobody listened, or cannot be told in the client's era. */
+  readonly dropped: Readonly<Record<DroppedKind, number>>;
+  /** Counts one more of them. */
+  drop(kind: DroppedKind): void;
+  readonly parked: number;
+  close(): void;
+}
+
+export type DroppedKind = 'progress' | 'log' | 'elicitationComplete';
+
+/** Milliseconds for a server to end a call by itself after its questions were cancelled. */
+const graceMs = 1000;
+
+export function createBridge(options: BridgeOptions): Bridge {
+  const { clock, random, settings } = options;
+  const dropped: Record<DroppedKind, number> = { progress: 0, log: 0, elicitationComplete: 0 };
+  const drop = (kind: DroppedKind) => {
+    dropped[kind] += 1;
+  };
+  const parked = createParkedCalls({
+    ...options,
+    ttlMs: settings.parkTtlMs,
+    max: settings.maxParkedCalls,
+    maxPerUser: settings.maxParkedCallsPerUser,
+  });
+  const asking = { clock, gatherMs: settings.parkGatherMs, graceMs, onDropped: drop };
+  const rounds = { maxRounds: settings.maxInputRounds, mintId: () => random.uuid() };
+
+  function toStateless(method: string, params: Params, context: CallContext, send: Send): Promise<Result> {
+    return answerRounds(method, params, context, (next) => send(next, context), rounds);
+  }
+  async function toSessions(
+    method: string,
+    params: Params,
+    context: CallContext,
+    send: Send,
+  ): Promise<Result> {
+    const first = withoutRetryMembers(params);
+    if (!mayBeAsked(method, context)) return send(first, context);
+    const claim = { user: userOf(context), digest: digestOfCall(method, params) };
+    const responses = readInputResponses(params);
+    const { requestState } = params;
+    const call =
+      requestState === undefined ? begin(first, context, claim.user, send) : parked.take(requestState, claim);
+    call.answer(responses);
+    return proceed(call, claim, context);
+  }
+  function begin(params: Params, context: CallContext, user: string, send: Send): AskedCall {
+    const capabilities = askableCapabilities(context.capabilities);
+    const as = { session: sharedSession(user, capabilities), capabilities };
+    return new AskedCall(context, as, (own) => send(params, own), asking);
+  }
+  async function proceed(call: AskedCall, claim: Claim, context: CallContext): Promise<Result> {
+    const result = await call.next(context);
+    return result ?? parked.park(call, claim);
+  }
+  return {
+    async request(served, method, params, context, send) {
+      try {
+        if (served === 'stateless') return await toStateless(method, params, context, send);
+        if (params['requestState'] !== undefined && !mayBeAsked(method, context)) throw unknownState();
+        return await toSessions(method, params, context, send);
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        const questions = context.era === 'stateless' ? urlsToVisit(error, context) : undefined;
+        if (questions !== undefined) return inputRequired(questions, undefined);
+        throw errorForEra(context.era, method, error);
+      }
+    },
+    dropped,
+    drop,
+    get parked() {
+      return parked.size;
+    },
+    close: parked.close,
+  };
+}
+
+/** Only these can end with questions in 2026-07-28, and only for a client that declared some. */
+function mayBeAsked(method: string, { capabilities }: CallContext): boolean {
+  return isAskingMethod(method) && canBeAsked(capabilities);
+}
+
+/** What an error -32042 wants to be visited, for a client that can. The call has ended; its retry is a new one. */
+function urlsToVisit(error: RpcError, { capabilities }: CallContext) {
+  if (error.code !== errorCodes.urlElicitationRequired) return undefined;
+  if (!mayAsk(capabilities, 'elicitation/create', { mode: 'url' })) return undefined;
+  return urlQuestions(error);
+}
+
+/** Who calls, as far as it was proved; everybody else is one. */
+export function userOf({ claims }: CallContext): string {
+  return claims === undefined ? '' : JSON.stringify([claims.caller, claims.sub]);
+}
+
+/** Upstream session of all calls of one user with the same capabilities. */
+export function sharedSession(user: string, capabilities: CallContext['capabilities']): string {
+  return `stateless:${digestOf([user, capabilities], 32)}`;
+}
+
+function unknownState(): RpcError {
+  return new RpcError(
+    errorCodes.invalidParams,
+    'Invalid params: requestState is not usable: no call of this kind waits for answers',
+  );
+}
