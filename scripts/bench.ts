@@ -7,6 +7,7 @@ import { machineFacts } from '../test/bench/harness/machine.ts';
 import { printResult, verdictOf, writeResult } from '../test/bench/harness/report.ts';
 import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 import { nodeTool } from '../test/bench/node-tool.ts';
+import { operator, operatorAtMost } from '../test/bench/operator.ts';
 import { routerCall } from '../test/bench/router-call.ts';
 import { sandboxStart } from '../test/bench/sandbox-start.ts';
 import { scale } from '../test/bench/scale.ts';
@@ -26,8 +27,9 @@ const benches: readonly Bench[] = [
   sandboxStart,
   watch,
   scale,
+  operator,
+  operatorAtMost,
 ];
-const longestMs = 90_000;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -41,6 +43,7 @@ const folder = values.out ?? join(checkout, '.out/bench');
 async function measure(bench: Bench): Promise<BenchResult> {
   const scope = new BenchScope(values.profile ? join(folder, 'profiles', bench.name) : undefined);
   const tooLong = Promise.withResolvers<never>();
+  const { longestMs = 90_000 } = bench;
   const timer = setTimeout(() => tooLong.reject(new Error(`not done in ${longestMs / 1000} s`)), longestMs);
   const interrupted = () => tooLong.reject(new Error('interrupted'));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);

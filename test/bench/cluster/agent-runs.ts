@@ -2,7 +2,7 @@ import { systemClock } from '#kit/clock.ts';
 import type { Scope } from '../harness/scope.ts';
 import { type Created, countChildren, createAgents } from './agents.ts';
 import { type ControllerOptions, type Program, startController } from './programs.ts';
-import type { Stage } from './stage.ts';
+import type { Ground } from './stage.ts';
 import { type Delays, podDelays, type Writes, writesOf } from './writes.ts';
 
 /** What it took a controller to bring a number of Agents up. */
@@ -27,7 +27,7 @@ const mebibyte = 1_048_576;
 /** Agents in a namespace that has none, with a controller that runs and is quiet. */
 export async function runAgents(
   scope: Scope,
-  stage: Stage,
+  stage: Ground,
   controller: Program,
   options: { readonly namespace: string; readonly count: number; readonly perSecond?: number },
 ): Promise<AgentRun> {
@@ -77,7 +77,7 @@ export interface IdleRun {
 }
 
 /** Nobody asks for anything for a while. */
-export async function idle(stage: Stage, controller: Program, seconds: number): Promise<IdleRun> {
+export async function idle(stage: Ground, controller: Program, seconds: number): Promise<IdleRun> {
   const { audit } = stage;
   const mark = 'missing' in audit ? 0 : audit.mark();
   const before = controller.usage();
@@ -95,7 +95,7 @@ export async function idle(stage: Stage, controller: Program, seconds: number): 
 /** A controller of its own for `use`, which has ended when this resolves. */
 export async function withController<T>(
   scope: Scope,
-  stage: Stage,
+  stage: Ground,
   options: ControllerOptions,
   use: (controller: Program) => Promise<T>,
 ): Promise<T> {

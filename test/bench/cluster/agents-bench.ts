@@ -5,6 +5,7 @@ import type { Scope } from '../harness/scope.ts';
 import { type AgentRun, type IdleRun, idle, runAgents, withController } from './agent-runs.ts';
 import { type Created, createAgents, removeAgents } from './agents.ts';
 import { createPods, removePods, templateOf } from './bare-pods.ts';
+import { costRows, sumOf } from './cost-rows.ts';
 import type { Stage } from './stage.ts';
 
 export interface AgentsOptions {
@@ -202,8 +203,6 @@ function speedTable({ few: some, burst: together, bare, unpaced, paced }: Outcom
 
 function costTable(agents: number, { few: some, unpaced, paced }: Outcome): Table {
   const runs = [some, unpaced, paced].filter((run) => run !== undefined);
-  const per = (run: AgentRun, count: number | undefined) => (count === undefined ? '' : count / run.agents);
-  const line = (title: string, read: (run: AgentRun) => number | string) => [title, ...runs.map(read)];
   return {
     title: 'What the controller did for them',
     columns: [
@@ -212,23 +211,8 @@ function costTable(agents: number, { few: some, unpaced, paced }: Outcome): Tabl
       ...(unpaced ? [`${agents} at once`] : []),
       `${agents}`,
     ],
-    rows: [
-      line('writes of children', (run) => per(run, run.writes?.children)),
-      line('writes of status', (run) => per(run, run.writes?.status)),
-      line('writes of Events', (run) => per(run, run.writes?.events)),
-      line('writes that were refused', (run) => per(run, sumOf(run.writes?.refused))),
-      line('children', (run) => per(run, sumOf(run.children))),
-      line('reconciles', (run) => per(run, run.reconciles)),
-      line('CPU ms', (run) => per(run, run.cpuSeconds * 1000)),
-      line('in all: MiB after a collection', (run) => run.residentMiB),
-      line('in all: MiB at most', (run) => run.peakMiB),
-      line('in all: MiB of heap', (run) => run.heapMiB),
-    ],
+    rows: costRows(runs),
   };
-}
-
-function sumOf(counts: Readonly<Record<string, number>> | undefined): number | undefined {
-  return counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 function idleTable({ idle: quiet, collectedSeconds }: Outcome): Table {

@@ -10,7 +10,7 @@ import { systemRandom } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import { type Scope, until } from '../harness/scope.ts';
-import type { Stage } from './stage.ts';
+import type { Ground, Stage } from './stage.ts';
 
 /** Requests under way at the same time, of whoever creates things. */
 export const concurrency = 16;
@@ -25,7 +25,7 @@ export interface Created {
 /** Creates Agents, at most `perSecond`, and waits until the status of every one of them is current and Ready. */
 export async function createAgents(
   scope: Scope,
-  { client }: Stage,
+  { client }: Ground,
   options: { readonly namespace: string; readonly count: number; readonly perSecond?: number },
 ): Promise<Created> {
   const { namespace, count } = options;
@@ -116,7 +116,7 @@ export async function followUntil<T extends KubeObject>(
 const childKinds = [podResource, secretResource, networkPolicyResource];
 
 export async function countChildren(
-  { client }: Stage,
+  { client }: Ground,
   namespace: string,
 ): Promise<Readonly<Record<string, number>>> {
   const labelSelector = `${managedByLabel}=${managedByValue}`;

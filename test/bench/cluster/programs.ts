@@ -8,7 +8,7 @@ import { systemClock } from '#kit/clock.ts';
 import { cpuMicros } from '../harness/machine.ts';
 import { checkout, type Scope, until } from '../harness/scope.ts';
 import { environmentOf } from './service-account.ts';
-import type { Stage } from './stage.ts';
+import type { Ground } from './stage.ts';
 
 /** A program of the product that runs against the cluster, seen from outside and from within. */
 export interface Program {
@@ -40,7 +40,7 @@ export interface ControllerOptions {
 /** Resolves when it leads and its caches are there. */
 export async function startController(
   scope: Scope,
-  stage: Stage,
+  stage: Ground,
   options: ControllerOptions = {},
 ): Promise<Program> {
   const port = await freePort();
@@ -73,7 +73,7 @@ export async function startController(
 /** Resolves when it listens, which is before it has a table; `isReady` tells that. */
 export async function startRouter(
   scope: Scope,
-  stage: Stage,
+  stage: Ground,
   options: { readonly name: string; readonly apiPort?: number },
 ): Promise<Program & { isReady(): Promise<boolean> }> {
   const port = await freePort();
@@ -109,28 +109,23 @@ interface StartOptions {
 let serial = 0;
 const preload = (name: string) => ['--import', join(import.meta.dirname, `programs/${name}.mjs`)];
 
-/** What stands before the program in the chart's `args`: a figure of memory is one of these flags. */
-function flagsOfChart(name: StartOptions['name']): string[] {
+/** The fixed variables of the chart's container, flags of Node among them: a figure of memory is one with these. */
+function environmentOfChart(name: StartOptions['name']): Record<string, string> {
   const text = readFileSync(join(checkout, `charts/ploinky/templates/${name}.yaml`), 'utf8');
-  const found = new RegExp(`args:\\n((?:\\s+- --\\S+\\n)*)\\s+- /app/${name}\\.mjs`).exec(text);
-  return (found?.[1] ?? '').split('\n').flatMap((line) => /- (--\S+)/.exec(line)?.[1] ?? []);
+  const found = text.matchAll(/^ +- \{ name: ([A-Z_]+), value: "?([^"{}]+?)"? \}$/gm);
+  return Object.fromEntries([...found].map(([, variable = '', value = '']) => [variable, value]));
 }
 
-function startProgram(scope: Scope, stage: Stage, options: StartOptions): Program {
+function startProgram(scope: Scope, stage: Ground, options: StartOptions): Program {
   const { name, port, podName } = options;
   const socket = join(scope.folder, `inspect${++serial}.sock`);
   const script = options.fromSources
     ? join(checkout, `src/main/cluster/${name}.ts`)
     : join(stage.app, `${name}.mjs`);
   const started = scope.start(script, ['--home-namespace', stage.home, ...options.flags], {
-    nodeFlags: [
-      ...flagsOfChart(name),
-      '--expose-gc',
-      ...preload('inspect'),
-      ...preload('service-account'),
-      ...options.nodeFlags,
-    ],
+    nodeFlags: ['--expose-gc', ...preload('inspect'), ...preload('service-account'), ...options.nodeFlags],
     env: {
+      ...environmentOfChart(name),
       ...environmentOf(stage.account, options.apiPort),
       INSPECT_SOCKET: socket,
       POD_NAME: podName,

@@ -13,20 +13,24 @@ import { checkout, type Scope } from '../harness/scope.ts';
 import { type AuditLog, openAuditLog } from './audit-log.ts';
 import { makeServiceAccount, type ServiceAccount } from './service-account.ts';
 
-/** A cluster with the product's kinds and simulated nodes, and the programs of the product, bundled as in its image. */
-export interface Stage {
-  readonly cluster: Cluster;
+/** An API with the product's kinds and something that runs pods, and the programs of the product, bundled as in its image. */
+export interface Ground {
   readonly client: Client;
   /** Namespace of the controller and the routers. */
   readonly home: string;
   /** Folder of controller.mjs and router.mjs. */
   readonly app: string;
-  /** File that makes the controller put pods on the simulated nodes. */
+  /** File that makes the controller put pods where they are run. */
   readonly podDefaults: string;
   readonly audit: AuditLog;
   /** What the programs authenticate with. */
   readonly account: ServiceAccount;
   makeNamespace(name: string): Promise<void>;
+}
+
+/** A cluster with simulated nodes. */
+export interface Stage extends Ground {
+  readonly cluster: Cluster;
 }
 
 export const home = 'ploinky-system';
@@ -72,7 +76,7 @@ export async function openStage(cluster: Cluster, scope: Scope): Promise<Stage> 
 }
 
 /** With the strictest admission, as agents should run: checking pods is part of what the API server does. */
-async function createNamespace(client: Client, name: string): Promise<void> {
+export async function createNamespace(client: Client, name: string): Promise<void> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const namespace: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
   try {

@@ -7,7 +7,9 @@ export interface Bench {
   readonly about: string;
   /** The goals it judges, so that a bench that cannot run can still say which ones stay open. */
   readonly goals: readonly string[];
-  /** Ends within a minute. Throws CannotRun when this machine lacks something. */
+  /** When it counts as hanging, in milliseconds. Default 90,000. */
+  readonly longestMs?: number;
+  /** Ends within a minute, unless it says otherwise. Throws CannotRun when this machine lacks something. */
   run(scope: Scope): Promise<BenchResult>;
 }
 

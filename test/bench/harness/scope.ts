@@ -75,6 +75,8 @@ export class BenchScope implements Scope {
       stdio,
     });
     const out = createWriteStream(file);
+    // What is written while it ends belongs to nobody any more.
+    out.on('error', () => undefined);
     child.stdout?.pipe(out, { end: false });
     child.stderr?.pipe(out, { end: false });
     child.stdin?.on('error', () => undefined);
