@@ -175,7 +175,11 @@ class ObjectCache<T extends KubeObject> implements Cache<T>, CacheWriter<T> {
 
   #prepare(object: T): T {
     const metadata: T['metadata'] & { managedFields?: unknown } = object.metadata;
-    delete metadata.managedFields;
+    if (metadata.managedFields !== undefined) {
+      // A copy: an object that a member was deleted from takes three times the memory from then on.
+      const { managedFields: _, ...rest } = metadata;
+      object.metadata = rest as T['metadata'];
+    }
     const kept = this.#options.transform?.(object) ?? object;
     return this.#options.freeze ? deepFreeze(kept) : kept;
   }

@@ -5,7 +5,6 @@ import {
   type Pod,
   persistentVolumeClaimResource,
   podResource,
-  type Volume,
 } from '#api/cluster-kinds.ts';
 import { agentUidLabel } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
@@ -15,7 +14,7 @@ import type { WorkloadId } from '../workload.ts';
 import { managedSelector, workloadIdOf } from './names.ts';
 import { factsOf, type PodFacts } from './observe/pod-facts.ts';
 import type { KubernetesDriverOptions } from './options.ts';
-import { volumeNames } from './render/parts.ts';
+import { createTrimPolicy, trimPod } from './trim.ts';
 
 /** Everything that the driver follows; of pods only what it reads is kept. */
 export interface Caches {
@@ -50,7 +49,7 @@ export function startCaches(options: KubernetesDriverOptions, onChange: (id: Wor
     });
   const pods = inform<Pod>(podResource, trimPod);
   const claims = inform<PersistentVolumeClaim>(persistentVolumeClaimResource);
-  const policies = inform<NetworkPolicy>(networkPolicyResource);
+  const policies = inform<NetworkPolicy>(networkPolicyResource, createTrimPolicy());
   let isQuiet = false;
   const tell = (event: CacheEvent<KubeObject>, matters: boolean) => {
     const id = workloadIdOf(event.object);
@@ -96,21 +95,4 @@ function claimMatters({ object, old }: CacheEvent<PersistentVolumeClaim>): boole
   const view = ({ metadata, status }: PersistentVolumeClaim) =>
     JSON.stringify([status?.phase, metadata.deletionTimestamp, metadata.labels, metadata.annotations]);
   return old === undefined || view(old) !== view(object);
-}
-
-/** Thousands of pods are kept: only what is read of them. */
-function trimPod(pod: Pod): Pod {
-  const { nodeName, activeDeadlineSeconds, volumes } = pod.spec;
-  const kept = volumes?.flatMap(({ name, persistentVolumeClaim, configMap }): Volume[] => {
-    if (persistentVolumeClaim !== undefined) return [{ name, persistentVolumeClaim }];
-    const isCode = name === volumeNames.code && configMap !== undefined;
-    return isCode ? [{ name, configMap: { name: configMap.name } }] : [];
-  });
-  pod.spec = {
-    containers: [],
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
-    ...(kept === undefined || kept.length === 0 ? {} : { volumes: kept }),
-  };
-  return pod;
 }

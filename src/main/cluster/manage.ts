@@ -6,6 +6,7 @@ import { type SharedInformers, startManager } from '#controllers/manager.ts';
 import { createKubernetesDriver } from '#drivers/kubernetes/driver.ts';
 import type { PodSettings } from '#drivers/kubernetes/settings.ts';
 import type { ObjectSource } from '#drivers/kubernetes/source.ts';
+import { trimSecret } from '#drivers/kubernetes/trim.ts';
 import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import {
@@ -94,6 +95,7 @@ function createInformers(program: Program, client: Client): ClusterInformers {
     resource: secretResource,
     pinned: [homeNamespace],
     fieldSelector: notHelm,
+    transform: trimSecret,
   });
   const configMaps = createNamespacedInformers<ConfigMap>({
     ...common,
