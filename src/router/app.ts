@@ -1,19 +1,21 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
+import { createFront, type HttpHandler } from './front.ts';
 import { createGuard } from './guard.ts';
-import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
-import { rewriteUrl } from './paths.ts';
-import { agentMcpPlugin } from './plugins/agent-mcp/plugin.ts';
+import { createRouterMetrics } from './metrics.ts';
+import { createObserver, type Observe } from './observe.ts';
+import { resolveRequest } from './paths.ts';
+import { agentEndpoint } from './plugins/agent-mcp/endpoint.ts';
+import { agentPathsPlugin } from './plugins/agent-mcp/plugin.ts';
 import { apiPlugin } from './plugins/api/plugin.ts';
 import { browserClientPlugin } from './plugins/browser-client/plugin.ts';
 import { healthPlugin } from './plugins/health/plugin.ts';
 import { landingPlugin } from './plugins/landing/plugin.ts';
-import { mcpPlugin } from './plugins/mcp/plugin.ts';
+import { aggregateEndpoint } from './plugins/mcp/endpoint.ts';
 import { metricsPlugin } from './plugins/metrics/plugin.ts';
 import { staticPlugin } from './plugins/static/plugin.ts';
 import { taskPlugin } from './plugins/task/plugin.ts';
-import { factsOf } from './request.ts';
 import { createServices, type Services, type ServicesOptions } from './services.ts';
 
 export interface RouterOptions extends ServicesOptions {
@@ -30,11 +32,14 @@ export interface RouterOptions extends ServicesOptions {
 }
 
 export interface Router {
+  /** Takes every request of every listener. */
+  readonly handle: HttpHandler;
+  /** Everything besides the MCP endpoints; use `handle`. */
   readonly app: FastifyInstance;
   readonly services: Services;
 }
 
-/** The router without any listener: `app.inject` in tests, `startRouter` for sockets. */
+/** The router without any listener; `startRouter` has them. Await `app.ready()` before the first request. */
 export function buildRouter(options: RouterOptions): Router {
   const services = createServices(options);
   const guard = createGuard({
@@ -43,12 +48,13 @@ export function buildRouter(options: RouterOptions): Router {
     allowedOrigins: options.allowedOrigins ?? [],
     ports: options.ports ?? (() => undefined),
   });
+  const nextId = countRequests(services);
   const app = fastify({
     logger: false,
     bodyLimit: services.limits.bodyBytes,
     requestTimeout: services.limits.requestTimeoutMs,
-    rewriteUrl: (request) => rewriteUrl(request, services.resolve),
-    genReqId: countRequests(services),
+    rewriteUrl: (request) => resolveRequest(request, services.resolve).internal,
+    genReqId: nextId,
     forceCloseConnections: false,
     return503OnClosing: true,
     exposeHeadRoutes: false,
@@ -63,19 +69,27 @@ export function buildRouter(options: RouterOptions): Router {
   app.setErrorHandler((error, request, reply) => answerError(services, error as Error, request, reply));
   app.setNotFoundHandler((_, reply) => reply.code(404).type('text/plain').send('Not Found'));
   const metrics = createRouterMetrics(services, options.registry);
-  observeRequests(app, options.accessLog ?? services.log, metrics);
+  const observe = createObserver(services.clock, options.accessLog ?? services.log, metrics);
+  observeRequests(app, services, observe);
   const shared = { services };
   app.register(healthPlugin, shared);
   app.register(metricsPlugin, { metrics });
-  app.register(mcpPlugin, shared);
-  app.register(agentMcpPlugin, shared);
+  app.register(agentPathsPlugin);
   app.register(taskPlugin, shared);
   app.register(apiPlugin, shared);
   app.register(staticPlugin, shared);
   app.register(browserClientPlugin);
   app.register(landingPlugin, shared);
+  const aggregate = aggregateEndpoint(services);
+  const agent = agentEndpoint(services);
+  const others: HttpHandler = (request, response) => app.routing(request, response);
+  const front = createFront({ services, guard, observe, nextId, aggregate, agent, others });
+  app.addHook('preClose', async () => {
+    aggregate.close();
+    front.close();
+  });
   app.addHook('onClose', () => services.close());
-  return { app, services };
+  return { handle: front.handle, app, services };
 }
 
 /** Ids that are unique among all lives of all routers: random once a process, then counted. */
@@ -94,15 +108,11 @@ function answerError(services: Services, error: Error, request: FastifyRequest, 
   reply.code(status).send({ error: message });
 }
 
-/** One line and one count a request: what was asked and how it went, never a header, a query or a body. */
-function observeRequests(app: FastifyInstance, log: Log, metrics: RouterMetrics): void {
+function observeRequests(app: FastifyInstance, { clock }: Services, observe: Observe): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { path } = factsOf(request.raw);
-    const { statusCode: status } = reply.raw;
-    const { id, method } = request;
     const surface = request.routeOptions.url?.replace(/^\/~?/, '') ?? 'none';
-    metrics.observe({ surface, method, status }, reply.elapsedTime / 1000);
-    log.info('request', { id, method, path, surface, status, ms: Math.round(reply.elapsedTime * 10) / 10 });
+    const begun = clock.monotonic() - reply.elapsedTime;
+    observe({ id: request.id, request: request.raw, surface, status: reply.raw.statusCode, begun });
     done();
   });
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RoutingTable } from '#routing/table.ts';
-import { isFromAgent, splitHost } from './request.ts';
+import { type HostAndPort, isFromAgent, splitHost } from './request.ts';
 import type { TableSource } from './sources.ts';
 
 export interface GuardOptions {
@@ -27,7 +27,7 @@ export function createGuard(options: GuardOptions): Guard {
   const configured = options.allowedHosts.map((host) => host.toLowerCase());
   let patterns: readonly string[] = configured;
 
-  function isAllowed(host: string, port: number | undefined, anyPort: boolean): boolean {
+  function isAllowed({ host, port }: HostAndPort, anyPort: boolean): boolean {
     if (isLoopback(host)) {
       const ports = anyPort ? undefined : options.ports();
       return ports === undefined || ports.includes(port ?? 80);
@@ -45,19 +45,18 @@ export function createGuard(options: GuardOptions): Guard {
     const asked = splitHost(request.headers.host);
     const inside = isFromAgent(request);
     if (asked === undefined) return 'host not allowed';
-    const allowed = (at: { host: string; port: number | undefined }) =>
-      isAllowed(at.host, at.port, inside) || isOwnAddress(request, at);
-    if (!allowed(asked)) return 'host not allowed';
+    if (!isAllowed(asked, inside) && !isOwnAddress(request, asked)) return 'host not allowed';
     const { origin } = request.headers;
     if (origin === undefined || options.allowedOrigins.includes(origin)) return undefined;
     const from = /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
     const source = splitHost(from);
-    if (source === undefined || !allowed(source)) return 'origin not allowed';
-    return undefined;
+    if (source !== undefined && (isAllowed(source, inside) || isOwnAddress(request, source)))
+      return undefined;
+    return 'origin not allowed';
   };
 }
 
-function isOwnAddress({ socket }: IncomingMessage, at: { host: string; port: number | undefined }): boolean {
+function isOwnAddress({ socket }: IncomingMessage, at: HostAndPort): boolean {
   const local = socket.localAddress?.replace(/^::ffff:/, '');
   if (
     local === undefined ||

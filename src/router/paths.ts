@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { Resolver } from '#routing/resolve.ts';
-import { rememberFacts, splitHost } from './request.ts';
+import type { Resolution, Resolver } from '#routing/resolve.ts';
+import { knownFacts, type RequestFacts, rememberFacts, splitHost } from './request.ts';
 
 /**
  * Surfaces appear wherever the table says; each plugin listens at one path of its own, which no client can
- * ask for: every URL that comes in is turned into one of these before fastify looks at it.
+ * ask for: every URL that comes in is turned into one of these before anything looks at it.
  */
 export const internalPaths = {
   mcp: '/~mcp',
@@ -21,8 +21,10 @@ export const internalPaths = {
 /** Paths that are the same on every host. */
 const fixed = new Set(['/health', '/ready', '/metrics', '/MCPBrowserClient.js']);
 
-/** Finds out what a request asks for and gives the path of the plugin that answers it. */
-export function rewriteUrl(request: IncomingMessage, resolve: Resolver): string {
+/** Finds out what a request asks for, once, and which plugin answers it. */
+export function resolveRequest(request: IncomingMessage, resolve: Resolver): RequestFacts {
+  const known = knownFacts(request);
+  if (known !== undefined) return known;
   const url = request.url ?? '/';
   const question = url.indexOf('?');
   const path = question < 0 ? url : url.slice(0, question);
@@ -30,8 +32,12 @@ export function rewriteUrl(request: IncomingMessage, resolve: Resolver): string 
   const asked = splitHost(request.headers.host);
   const host = asked?.host ?? '';
   const resolution = path.startsWith('/') ? resolve(host, path) : ({ kind: 'none' } as const);
-  rememberFacts(request, { host, port: asked?.port, path, search, resolution });
+  const internal = internalPath(path, resolution);
+  return rememberFacts(request, { host, port: asked?.port, path, search, resolution, internal });
+}
+
+function internalPath(path: string, { kind }: Resolution): string {
   if (fixed.has(path)) return path;
-  if (resolution.kind === 'none') return path === '/' ? internalPaths.landing : internalPaths.none;
-  return internalPaths[resolution.kind];
+  if (kind === 'none') return path === '/' ? internalPaths.landing : internalPaths.none;
+  return internalPaths[kind];
 }

@@ -1,15 +1,15 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type RequestId, RpcError, readableId } from '#mcp/jsonrpc.ts';
 import { parseJson } from '#mcp/parse.ts';
 import { isRejection } from './delegation.ts';
 import { RouterError } from './errors.ts';
 import { statusOf, toFailure, writeJson } from './mcp/answer.ts';
+import type { Services } from './services.ts';
 
-/**
- * Runs the answer of an MCP endpoint, which writes to the raw response itself (answers are streamed), and
- * turns what it throws into a JSON-RPC error, with the id of the request where it has one.
- */
+/** Runs the answer of a plugin that writes to the raw response itself (answers are streamed); see answerError. */
 export async function answerWith(
+  services: Pick<Services, 'log'>,
   request: FastifyRequest,
   reply: FastifyReply,
   work: () => Promise<void> | void,
@@ -18,24 +18,38 @@ export async function answerWith(
   try {
     await work();
   } catch (error) {
-    const id = idOf(request.body);
-    if (reply.raw.headersSent) reply.raw.destroy();
-    else if (error instanceof RpcError) writeJson(reply.raw, statusOf(error), toFailure(id, error));
-    else if (isRejection(error)) {
-      writeJson(reply.raw, 401, { error: 'invocation_rejected', reason: error.reason });
-    } else if (error instanceof RouterError) writeJson(reply.raw, 503, toFailure(id, error));
-    else {
-      request.log.error(error, 'a request failed');
-      writeJson(reply.raw, 500, toFailure(id, error));
-    }
+    const text = typeof request.body === 'string' ? request.body : undefined;
+    answerError(services, reply.raw, text, error);
+  }
+}
+
+/** Turns what an endpoint threw into a JSON-RPC error, with the id of the request where `text`, its body, has one. */
+export function answerError(
+  { log }: Pick<Services, 'log'>,
+  response: ServerResponse,
+  text: string | undefined,
+  error: unknown,
+): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const id = idOf(text);
+  if (error instanceof RpcError) writeJson(response, statusOf(error), toFailure(id, error));
+  else if (isRejection(error)) {
+    writeJson(response, 401, { error: 'invocation_rejected', reason: error.reason });
+  } else if (error instanceof RouterError) writeJson(response, 503, toFailure(id, error));
+  else {
+    log.error('a request failed', { error });
+    writeJson(response, 500, toFailure(id, error));
   }
 }
 
 /** Null for what is no single request, or no JSON. */
-function idOf(body: unknown): RequestId | null {
-  if (typeof body !== 'string') return null;
+function idOf(text: string | undefined): RequestId | null {
+  if (text === undefined) return null;
   try {
-    return readableId(parseJson(body));
+    return readableId(parseJson(text));
   } catch {
     return null;
   }

@@ -11,25 +11,53 @@ export interface RequestFacts {
   /** With its question mark, or empty. */
   readonly search: string;
   readonly resolution: Resolution;
+  /** Where the plugin listens that answers it; see paths.ts. */
+  readonly internal: string;
 }
 
-const facts = new WeakMap<IncomingMessage, RequestFacts>();
+const facts = Symbol('facts');
+/** On the request itself: a WeakMap with as many entries as requests costs the collector more than all of this. */
+type Known = IncomingMessage & { [facts]?: RequestFacts };
 
-export function rememberFacts(request: IncomingMessage, known: RequestFacts): void {
-  facts.set(request, known);
+export function rememberFacts(request: IncomingMessage, known: RequestFacts): RequestFacts {
+  (request as Known)[facts] = known;
+  return known;
+}
+
+/** Undefined before the request was resolved. */
+export function knownFacts(request: IncomingMessage): RequestFacts | undefined {
+  return (request as Known)[facts];
 }
 
 export function factsOf(request: IncomingMessage): RequestFacts {
-  const known = facts.get(request);
+  const known = knownFacts(request);
   if (known === undefined) throw new Error('a request was not resolved');
   return known;
 }
 
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: number | undefined;
+}
+
+/** Hosts as they were sent before; almost every request has one of few. */
+const splitBefore = new Map<string, HostAndPort | undefined>();
+const mostSplit = 256;
+const longestKept = 300;
+
 /** `name`, `name:port`, `[v6]:port`; undefined for anything else. */
-export function splitHost(
-  header: string | undefined,
-): { host: string; port: number | undefined } | undefined {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/.exec(header ?? '');
+export function splitHost(header: string | undefined): HostAndPort | undefined {
+  if (header === undefined) return undefined;
+  const known = splitBefore.get(header);
+  if (known !== undefined || header.length > longestKept) return known ?? splitAnew(header);
+  const made = splitAnew(header);
+  if (splitBefore.size >= mostSplit) splitBefore.clear();
+  splitBefore.set(header, made);
+  return made;
+}
+
+function splitAnew(header: string): HostAndPort | undefined {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/.exec(header);
   if (match?.[1] === undefined) return undefined;
   return { host: match[1].toLowerCase(), port: match[2] === undefined ? undefined : Number(match[2]) };
 }

@@ -62,7 +62,7 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   };
 }
 
-function openServer({ app }: Router, limits: RouterLimits): Server {
+function openServer({ handle }: Router, limits: RouterLimits): Server {
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
@@ -73,7 +73,7 @@ function openServer({ app }: Router, limits: RouterLimits): Server {
       noDelay: true,
       requireHostHeader: true,
     },
-    (request, response) => app.routing(request, response),
+    handle,
   );
   server.maxConnections = limits.connections;
   server.on('clientError', (_, socket) => {

@@ -15,13 +15,14 @@ import type { Speaker } from './inbound.ts';
 import { locate, locateUri, requiredText, wantedAgent } from './locate.ts';
 import { type AggregateRequest, type Outcome, relayTo, serverInfo } from './outcome.ts';
 
-type Handler = (services: Services, request: AggregateRequest) => Promise<Outcome>;
+type Handler = (services: Services, request: AggregateRequest) => Outcome | Promise<Outcome>;
 
 /**
  * Answers a request to several agents as if they were one. Lists come from the cache; a call goes to the
- * agent that owns the name. Throws RpcError (`methodNotFound` for what an aggregate cannot do) and RouterError.
+ * agent that owns the name. Throws or rejects with RpcError (`methodNotFound` for what an aggregate cannot do) and
+ * RouterError.
  */
-export function answerAggregate(services: Services, request: AggregateRequest): Promise<Outcome> {
+export function answerAggregate(services: Services, request: AggregateRequest): Outcome | Promise<Outcome> {
   const { method } = request.message;
   const handlers = request.speaker.era === 'sessions' ? sessionHandlers : statelessHandlers;
   const handler = handlers.get(method);

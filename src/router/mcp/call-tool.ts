@@ -13,19 +13,37 @@ import { locate, type Owner, requiredText, wantedAgent } from './locate.ts';
 import { type AggregateRequest, type Outcome, ownAnswer, relayTo } from './outcome.ts';
 
 /** `tools/call`: to the agent that owns the name, or answered here when it is a tool of the router. */
-export async function callTool(services: Services, request: AggregateRequest): Promise<Outcome> {
+export function callTool(services: Services, request: AggregateRequest): Outcome | Promise<Outcome> {
   const params = withoutTasks(request.message.params ?? {});
   const name = requiredText(params, 'name');
-  if (request.surface.searchAbove !== undefined) {
-    const view = await toolsView(services, request.surface);
-    if (isRouterTool(request.surface, view, name)) return callRouterTool(services, request, params, view);
-  }
-  const owner = await locate(services, request.surface, 'tools', name, wantedAgent(params));
-  return relayTo(
-    request,
-    owner.agent,
-    'agent' in params || owner.name !== name ? { ...params, name: owner.name } : params,
-  );
+  if (request.surface.searchAbove !== undefined) return callAmongFound(services, request, params, name);
+  return callOwner(services, request, params, name);
+}
+
+async function callAmongFound(
+  services: Services,
+  request: AggregateRequest,
+  params: Params,
+  name: string,
+): Promise<Outcome> {
+  const view = await toolsView(services, request.surface);
+  if (isRouterTool(request.surface, view, name)) return callRouterTool(services, request, params, view);
+  return callOwner(services, request, params, name);
+}
+
+/** Waits only for a list that is not there: almost every call finds its owner at once. */
+function callOwner(
+  services: Services,
+  request: AggregateRequest,
+  params: Params,
+  name: string,
+): Outcome | Promise<Outcome> {
+  const send = (owner: Owner) => {
+    const asItIs = owner.name === name && !('agent' in params);
+    return relayTo(request, owner.agent, asItIs ? params : { ...params, name: owner.name });
+  };
+  const owner = locate(services, request.surface, 'tools', name, wantedAgent(params));
+  return owner instanceof Promise ? owner.then(send) : send(owner);
 }
 
 /** The list as well as it is known without waiting: good enough to know what a name means. */

@@ -16,21 +16,23 @@ export interface Owner {
 const graceMs = 100;
 
 /**
- * The owner of a tool, prompt or resource that clients call `name`; `wanted` narrows it to one agent.
- * Throws RouterError `NotFound` or `Ambiguous`.
+ * The owner of a tool, prompt or resource that clients call `name`; `wanted` narrows it to one agent. Answers at
+ * once when the list is there. Throws or rejects with RouterError `NotFound` or `Ambiguous`.
  */
-export async function locate(
+export function locate(
   services: Services,
   surface: McpSurface,
   kind: ListKind,
   name: string,
   wanted?: string,
-): Promise<Owner> {
+): Owner | Promise<Owner> {
+  const ownerIn = (view: View) => {
+    const found = findIn(view, name, wanted);
+    if (found !== undefined) return found;
+    throw notFound(view, surface, kind, name, wanted);
+  };
   const current = services.views.current(surface, kind);
-  const view = current ?? (await freshView(services, surface, kind, name));
-  const found = findIn(view, name, wanted);
-  if (found !== undefined) return { agent: found.agent, name: found.name };
-  throw notFound(view, surface, kind, name, wanted);
+  return current === undefined ? freshView(services, surface, kind, name).then(ownerIn) : ownerIn(current);
 }
 
 async function freshView(
@@ -89,7 +91,7 @@ export async function locateUri(
   uri: string,
   wanted?: string,
 ): Promise<Owner> {
-  const listed = await locate(services, surface, 'resources', uri, wanted).catch(unlessMissing);
+  const listed = await locateListed(services, surface, uri, wanted);
   if (listed !== undefined) return listed;
   const templates = await services.views.of(surface, 'templates');
   let best: ViewItem | undefined;
@@ -102,9 +104,18 @@ export async function locateUri(
   return { agent: best.agent, name: uri };
 }
 
-function unlessMissing(error: unknown): undefined {
-  if (error instanceof RouterError && error.code === 'NotFound') return undefined;
-  throw error;
+async function locateListed(
+  services: Services,
+  surface: McpSurface,
+  uri: string,
+  wanted: string | undefined,
+): Promise<Owner | undefined> {
+  try {
+    return await locate(services, surface, 'resources', uri, wanted);
+  } catch (error) {
+    if (error instanceof RouterError && error.code === 'NotFound') return undefined;
+    throw error;
+  }
 }
 
 /** What a URI template (RFC 6570) says before its first expression. */

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { type FastifyInstance, fastify } from 'fastify';
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
 import { systemClock } from '#kit/clock.ts';
@@ -57,6 +58,8 @@ export function agentOf(fake: FakeAgent, change: { digest?: string; ready?: bool
 export interface TestRouter extends Router {
   readonly tables: EditableTables;
   readonly agents: readonly FakeAgent[];
+  /** Sends a request without a connection. */
+  readonly inject: FastifyInstance['inject'];
   /** Starts the router on a loopback port and gives its address. */
   listen(): Promise<string>;
 }
@@ -83,13 +86,26 @@ export async function startTestRouter(
     await Promise.all(agents.map((agent) => agent.stop()));
   });
   await router.app.ready();
-  return { ...router, tables, agents, listen: () => listenOn(t, router) };
+  const { inject } = injector(router);
+  return { ...router, tables, agents, inject, listen: () => listenOn(t, router) };
+}
+
+/** fastify's injection of requests, in front of all of the router. */
+function injector({ handle }: Router): Pick<FastifyInstance, 'inject'> {
+  const app = fastify();
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_, payload, done) => done(null, payload));
+  app.all('*', (request, reply) => {
+    reply.hijack();
+    handle(request.raw, reply.raw);
+  });
+  return { inject: app.inject.bind(app) };
 }
 
 const masters = [master];
 
-async function listenOn(t: TestContext, { app }: Router): Promise<string> {
-  const server = createServer((request, response) => app.routing(request, response));
+async function listenOn(t: TestContext, { handle }: Router): Promise<string> {
+  const server = createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();

@@ -20,7 +20,7 @@ export interface PostOptions {
 }
 
 export async function post(router: TestRouter, body: unknown, options: PostOptions = {}): Promise<Reply> {
-  const answer = await router.app.inject({
+  const answer = await router.inject({
     method: options.method ?? 'POST',
     url: options.path ?? '/mcp',
     headers: {

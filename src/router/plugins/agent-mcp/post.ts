@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { negotiateSessionRevision } from '#mcp/eras.ts';
 import { errorCodes, isRequest, type JsonRpcRequest, RpcError } from '#mcp/jsonrpc.ts';
@@ -6,6 +6,7 @@ import { parseJson, readMessages } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
 import type { Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
+import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
 import { identifySpeaker, isInitialize } from '../../mcp/inbound.ts';
@@ -16,50 +17,52 @@ import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 
 /** POST to one agent: everything passes through as it is, in either era. */
-export async function answerAgentPost(
+export function answerAgentPost(
   services: Services,
-  target: Target,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const text = String(request.body ?? '');
+  { request, response, resolution: { target } }: Exchange<'agent-mcp'>,
+  text: string,
+): void | Promise<void> {
   const json = parseJson(text, services.limits.jsonDepth);
   if (!Array.isArray(json) && !(isObject(json) && 'jsonrpc' in json)) {
-    writeJson(reply.raw, 400, { error: 'unsupported request for agent MCP proxy' });
+    writeJson(response, 400, { error: 'unsupported request for agent MCP proxy' });
     return;
   }
   const body = readMessages(json, { maxDepth: services.limits.jsonDepth, maxBatch: 1 });
   const [message] = body.messages;
   if (message === undefined) return;
-  const delegated = isDelegated(request.raw);
+  const delegated = isDelegated(request);
   if (delegated && !(isRequest(message) && message.method === 'tools/call')) {
     throw new RpcError(
       errorCodes.invalidRequest,
       'Delegated agent calls must use a direct tools/call request.',
     );
   }
-  const caller = identifyCaller(request.raw, services);
+  const caller = identifyCaller(request, services);
   const scope = target.identity.uid;
   const speaker = identifySpeaker(services, { body, headers: request.headers, scope, caller, delegated });
   const agent = keyOf(target);
   if (speaker.era === 'sessions' && isInitialize(message)) {
-    return initialize(services, target, caller, message, request, reply);
+    return initialize(services, { target, caller, message, request, response });
   }
   const id = isRequest(message) ? message.id : null;
   const sent = body.batch ? undefined : text;
-  relay(
-    services.sender,
-    callWith(agent, message, { speaker, headers: request.headers, text: sent }),
-    reply.raw,
-    {
-      headers: answerHeaders,
-      fail: (error) => writeJson(reply.raw, id === null ? 503 : 200, toFailure(id, error)),
-    },
-  );
+  const call = callWith(agent, message, { speaker, headers: request.headers, text: sent });
+  relay(services.sender, call, response, {
+    headers: answerHeaders,
+    fail: (error) => writeJson(response, id === null ? 503 : 200, toFailure(id, error)),
+  });
 }
 
 export function keyOf(target: Target): string {
   return `${target.namespace}/${target.name}`;
+}
+
+interface Initializing {
+  readonly target: Target;
+  readonly caller: Caller;
+  readonly message: JsonRpcRequest;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /**
@@ -68,11 +71,7 @@ export function keyOf(target: Target): string {
  */
 async function initialize(
   services: Services,
-  target: Target,
-  caller: Caller,
-  message: JsonRpcRequest,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { target, caller, message, request, response: reply }: Initializing,
 ): Promise<void> {
   const params = message.params ?? {};
   const capabilities = isObject(params['capabilities']) ? params['capabilities'] : {};
@@ -102,19 +101,15 @@ async function initialize(
     );
     const response = readAnswer(answer, message.id);
     if (response === undefined || !('result' in response)) {
-      writeJsonText(
-        reply.raw,
-        answer.status,
-        response === undefined ? answer.text : JSON.stringify(response),
-      );
+      writeJsonText(reply, answer.status, response === undefined ? answer.text : JSON.stringify(response));
       return;
     }
     const revision = String(response.result['protocolVersion'] ?? asked);
-    writeJson(reply.raw, 200, response, {
+    writeJson(reply, 200, response, {
       'mcp-session-id': seal(revision),
       'mcp-protocol-version': revision,
     });
   } catch (error) {
-    writeJson(reply.raw, 200, toFailure(message.id, error));
+    writeJson(reply, 200, toFailure(message.id, error));
   }
 }

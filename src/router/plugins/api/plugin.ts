@@ -17,7 +17,7 @@ export async function apiPlugin(app: FastifyInstance, { services }: { services: 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_, payload, done) => done(null, payload));
   app.all(internalPaths.api, async (request, reply) =>
-    answerWith(request, reply, () => forward(services, request, reply)),
+    answerWith(services, request, reply, () => forward(services, request, reply)),
   );
 }
 

@@ -8,7 +8,7 @@ import type { Caller } from '../../caller.ts';
 import type { ListKind } from '../../catalog/list-kinds.ts';
 import type { View } from '../../catalog/views.ts';
 import { RouterError } from '../../errors.ts';
-import { locate, locateUri } from '../../mcp/locate.ts';
+import { locate, locateUri, type Owner } from '../../mcp/locate.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
@@ -131,7 +131,7 @@ async function ping(command: Command): Promise<CommandAnswer> {
   return 'status' in answer ? answer : { status: 200, body: { result: {}, agent } };
 }
 
-function ownerOf(kind: ListKind, name: string, command: Command): Promise<{ agent: string; name: string }> {
+function ownerOf(kind: ListKind, name: string, command: Command): Owner | Promise<Owner> {
   return locate(command.services, command.surface, kind, name, checkedAgent(command));
 }
 

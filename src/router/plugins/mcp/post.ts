@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { negotiateSessionRevision } from '#mcp/eras.ts';
 import {
@@ -12,14 +12,16 @@ import {
 } from '#mcp/jsonrpc.ts';
 import { type ParsedBody, parseJson, readMessages } from '#mcp/parse.ts';
 import type { McpSurface } from '#routing/surface.ts';
-import { identifyCaller } from '../../delegation.ts';
+import type { Caller } from '../../caller.ts';
+import { identifyCaller, isDelegated } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
+import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
 import { aggregateCapabilities, aggregateInstructions, answerAggregate } from '../../mcp/aggregate.ts';
 import { statusOf, toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
 import type { EventStreams } from '../../mcp/event-streams.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
-import { type AggregateRequest, serverInfo } from '../../mcp/outcome.ts';
+import { type AggregateRequest, type Outcome, serverInfo } from '../../mcp/outcome.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import { readRequestId, renameServerRequests } from '../../mcp/server-requests.ts';
 import type { Services } from '../../services.ts';
@@ -37,31 +39,31 @@ export interface PostContext {
   readonly surface: McpSurface;
 }
 
+type Posted = Exchange<'mcp'>;
+
 /** POST to an aggregate: JSON-RPC of either era, a batch of the old ones, or Ploinky's plain commands. */
-export async function answerPost(
-  context: PostContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
+export function answerPost(context: PostContext, exchange: Posted, text: string): void | Promise<void> {
   const { services, surface } = context;
-  const text = String(request.body ?? '');
+  const { request } = exchange;
+  const { headers } = request;
   const json = parseJson(text, services.limits.jsonDepth);
-  const caller = identifyCaller(request.raw, services);
-  if (isObject(json) && !('jsonrpc' in json)) {
-    const { status, body } = await runCommand(services, surface, caller, json, request.headers);
-    writeJson(reply.raw, status, body);
-    return;
-  }
+  const caller = identifyCaller(request, services);
+  if (isObject(json) && !('jsonrpc' in json)) return answerCommand(context, exchange, caller, json);
   const body = readMessages(json, { maxDepth: services.limits.jsonDepth, maxBatch: services.limits.batch });
-  const delegated = request.headers['x-ploinky-caller-jwt'] !== undefined;
-  const speaker = identifySpeaker(services, {
-    body,
-    headers: request.headers,
-    scope: scopeOf(surface),
-    caller,
-    delegated,
-  });
-  await answerBody(context, request, reply, { body, speaker, text });
+  const delegated = isDelegated(request);
+  const scope = scopeOf(surface);
+  const speaker = identifySpeaker(services, { body, headers, scope, caller, delegated });
+  return answerBody(context, exchange, { body, speaker, text });
+}
+
+async function answerCommand(
+  { services, surface }: PostContext,
+  { request, response }: Posted,
+  caller: Caller,
+  json: Record<string, unknown>,
+): Promise<void> {
+  const { status, body } = await runCommand(services, surface, caller, json, request.headers);
+  writeJson(response, status, body);
 }
 
 interface Spoken {
@@ -70,69 +72,83 @@ interface Spoken {
   readonly text: string;
 }
 
-async function answerBody(
-  context: PostContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  spoken: Spoken,
-): Promise<void> {
+function answerBody(context: PostContext, exchange: Posted, spoken: Spoken): void | Promise<void> {
   const { body, speaker, text } = spoken;
+  const { request, response } = exchange;
   const [message] = body.messages;
-  if (body.batch) return answerBatch(context, request, reply, spoken);
+  if (body.batch) return answerBatch(context, exchange, spoken);
   if (speaker.era === 'sessions' && isInitialize(message))
-    return initialize(context, reply, message, speaker);
-  if (isRequest(message)) {
-    if (speaker.era === 'stateless' && message.method === 'subscriptions/listen') {
-      return listen(context, request, reply, message);
-    }
-    return answerRequest(context, reply, { ...aggregateRequest(context, request, speaker, message), text });
+    return initialize(context, response, message, speaker);
+  if (!isRequest(message)) return acknowledge(context, exchange, speaker, message);
+  if (speaker.era === 'stateless' && message.method === 'subscriptions/listen') {
+    return listen(context, exchange, message);
   }
-  if (message !== undefined) await take(context, request, speaker, message);
-  reply.raw.writeHead(202).end();
+  const { surface } = context;
+  return answerRequest(context, response, { surface, speaker, headers: request.headers, message, text });
 }
 
-function aggregateRequest(
+async function acknowledge(
   context: PostContext,
-  request: FastifyRequest,
+  { request, response }: Posted,
   speaker: Speaker,
-  message: JsonRpcRequest,
-): AggregateRequest {
-  return { surface: context.surface, speaker, headers: request.headers, message, text: undefined };
+  message: JsonRpcMessage | undefined,
+): Promise<void> {
+  if (message !== undefined) await take(context, request.headers, speaker, message);
+  response.writeHead(202).end();
 }
 
-async function answerRequest(
-  { services, inFlight }: PostContext,
-  reply: FastifyReply,
+/** Without a promise where nothing has to be waited for: so it is for almost every call. */
+function answerRequest(
+  context: PostContext,
+  response: ServerResponse,
   request: AggregateRequest,
-): Promise<void> {
-  const { id, method } = request.message;
-  const { speaker } = request;
+): void | Promise<void> {
   try {
-    const outcome = await answerAggregate(services, request);
-    if (outcome.kind === 'result') {
-      writeJsonText(reply.raw, 200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${outcome.text}}`);
-      return;
-    }
-    const forget =
-      speaker.era === 'sessions' ? inFlight.add(inFlightKey(speaker, id), outcome.agent) : undefined;
-    if (forget !== undefined) reply.raw.once('close', forget);
-    relay(services.sender, outcome.call, reply.raw, {
-      headers: answerHeaders,
-      fail: (error) => writeJson(reply.raw, 200, toFailure(id, error)),
-      ...(speaker.era === 'sessions' && { transform: renameServerRequests(outcome.agent) }),
-    });
+    const outcome = answerAggregate(context.services, request);
+    if (!(outcome instanceof Promise)) return answerOutcome(context, response, request, outcome);
+    return outcome
+      .then((found) => answerOutcome(context, response, request, found))
+      .catch((error: unknown) => refuse(context, response, request, error));
   } catch (error) {
-    if (!(error instanceof RpcError || error instanceof RouterError)) {
-      services.log.error('an MCP request failed', { method, error });
-    }
-    const unknown = error instanceof RpcError && speaker.era === 'stateless' && statusOf(error) === 404;
-    writeJson(reply.raw, unknown ? 404 : 200, toFailure(id, error));
+    refuse(context, response, request, error);
   }
+}
+
+function answerOutcome(
+  { services, inFlight }: PostContext,
+  response: ServerResponse,
+  { message: { id }, speaker }: AggregateRequest,
+  outcome: Outcome,
+): void {
+  if (outcome.kind === 'result') {
+    writeJsonText(response, 200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${outcome.text}}`);
+    return;
+  }
+  const inSession = speaker.era === 'sessions';
+  if (inSession) response.on('close', inFlight.add(inFlightKey(speaker, id), outcome.agent));
+  relay(services.sender, outcome.call, response, {
+    headers: answerHeaders,
+    fail: (error) => writeJson(response, 200, toFailure(id, error)),
+    ...(inSession && { transform: renameServerRequests(outcome.agent) }),
+  });
+}
+
+function refuse(
+  { services }: PostContext,
+  response: ServerResponse,
+  { message: { id, method }, speaker }: AggregateRequest,
+  error: unknown,
+): void {
+  if (!(error instanceof RpcError || error instanceof RouterError)) {
+    services.log.error('an MCP request failed', { method, error });
+  }
+  const unknown = error instanceof RpcError && speaker.era === 'stateless' && statusOf(error) === 404;
+  writeJson(response, unknown ? 404 : 200, toFailure(id, error));
 }
 
 function initialize(
   { services, surface }: PostContext,
-  reply: FastifyReply,
+  response: ServerResponse,
   message: JsonRpcRequest,
   speaker: Speaker,
 ): void {
@@ -154,20 +170,15 @@ function initialize(
     instructions: aggregateInstructions(surface),
   };
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision };
-  writeJson(reply.raw, 200, { jsonrpc: '2.0', id: message.id, result }, headers);
+  writeJson(response, 200, { jsonrpc: '2.0', id: message.id, result }, headers);
 }
 
-function listen(
-  context: PostContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  message: JsonRpcRequest,
-): void {
+function listen(context: PostContext, { response }: Posted, message: JsonRpcRequest): void {
   try {
-    context.streams.listen(currentSurface(context), message, reply.raw);
+    context.streams.listen(currentSurface(context), message, response);
   } catch (error) {
-    request.log.debug(error);
-    writeJson(reply.raw, 200, toFailure(message.id, error));
+    context.services.log.debug('a stream was refused', { error });
+    writeJson(response, 200, toFailure(message.id, error));
   }
 }
 
@@ -191,12 +202,11 @@ export function currentSurface({ services, surface }: PostContext): () => McpSur
 /** Messages that nobody waits for. What they concern may be gone: that is no error. */
 async function take(
   context: PostContext,
-  request: FastifyRequest,
+  headers: IncomingHttpHeaders,
   speaker: Speaker,
   message: JsonRpcMessage,
 ): Promise<void> {
   const { services, surface, inFlight } = context;
-  const headers = request.headers;
   const maxBytes = services.limits.answerBytes;
   if (isResponse(message)) {
     const asked = readRequestId(message.id);
@@ -233,21 +243,21 @@ function agentsThatMayRunIt({ services, surface }: PostContext): readonly string
 
 async function answerBatch(
   context: PostContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request: { headers }, response }: Posted,
   { body, speaker }: Spoken,
 ): Promise<void> {
+  const { services, surface } = context;
   const answers = await Promise.all(
     body.messages.map(async (message) => {
       if (isRequest(message))
-        return answerCollected(context.services, aggregateRequest(context, request, speaker, message));
-      await take(context, request, speaker, message);
+        return answerCollected(services, { surface, speaker, headers, message, text: undefined });
+      await take(context, headers, speaker, message);
       return undefined;
     }),
   );
   const present = answers.filter((answer) => answer !== undefined);
-  if (present.length === 0) reply.raw.writeHead(202).end();
-  else writeJson(reply.raw, 200, present);
+  if (present.length === 0) response.writeHead(202).end();
+  else writeJson(response, 200, present);
 }
 
 async function answerCollected(services: Services, request: AggregateRequest): Promise<JsonRpcResponse> {

@@ -21,7 +21,8 @@ export async function staticPlugin(
   app.route({
     method: ['GET', 'HEAD'],
     url: internalPaths.static,
-    handler: async (request, reply) => answerWith(request, reply, () => serveFile(services, request, reply)),
+    handler: async (request, reply) =>
+      answerWith(services, request, reply, () => serveFile(services, request, reply)),
   });
 }
 

@@ -18,7 +18,7 @@ import { gatewayStatus } from '../gateway-status.ts';
 /** `GET /mcps/<agent>/task?taskId=`: how a queued call is doing (Ploinky contract, §4). */
 export async function taskPlugin(app: FastifyInstance, { services }: { services: Services }): Promise<void> {
   app.get(internalPaths['agent-task'], async (request, reply) =>
-    answerWith(request, reply, async () => {
+    answerWith(services, request, reply, async () => {
       const { resolution, search } = factsOf(request.raw);
       if (resolution.kind !== 'agent-task') throw new Error('no agent');
       const taskId = new URLSearchParams(search).get('taskId') ?? '';

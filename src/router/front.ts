@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Resolution } from '#routing/resolve.ts';
+import type { Guard } from './guard.ts';
+import { writeJson } from './mcp/answer.ts';
+import type { Observe } from './observe.ts';
+import { internalPaths, resolveRequest } from './paths.ts';
+import { type BodyRefused, createBodyReader } from './read-body.ts';
+import { answerError } from './reply.ts';
+import type { Services } from './services.ts';
+
+export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** One request to an MCP endpoint: node's own objects, because a framework's cost as much as all the rest of a call. */
+export interface Exchange<Kind extends Resolution['kind'] = Resolution['kind']> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly resolution: Resolution & { readonly kind: Kind };
+}
+
+/** What answers at MCP endpoints of one kind. Whatever a method throws or rejects with becomes the answer. */
+export interface McpEndpoint<Kind extends Resolution['kind']> {
+  post(exchange: Exchange<Kind>, text: string): void | Promise<void>;
+  get(exchange: Exchange<Kind>): void | Promise<void>;
+  delete(exchange: Exchange<Kind>): void | Promise<void>;
+}
+
+export interface FrontOptions {
+  readonly services: Services;
+  readonly guard: Guard;
+  readonly observe: Observe;
+  readonly nextId: () => string;
+  readonly aggregate: McpEndpoint<'mcp'>;
+  readonly agent: McpEndpoint<'agent-mcp'>;
+  /** Answers everything else, and methods that no MCP endpoint has. */
+  readonly others: HttpHandler;
+}
+
+export interface Front {
+  readonly handle: HttpHandler;
+  close(): void;
+}
+
+/** Every request comes in here: those to MCP endpoints are answered at once, the others by the framework. */
+export function createFront(options: FrontOptions): Front {
+  const { services, guard, observe, nextId, aggregate, agent, others } = options;
+  const bodies = createBodyReader(services);
+
+  function serve<Kind extends Resolution['kind']>(
+    endpoint: McpEndpoint<Kind>,
+    exchange: Exchange<Kind>,
+  ): void {
+    const { request, response, resolution } = exchange;
+    const begun = services.clock.monotonic();
+    response.on('close', () =>
+      observe({ id: nextId(), request, surface: resolution.kind, status: response.statusCode, begun }),
+    );
+    const refused = guard(request);
+    if (refused !== undefined) {
+      writeJson(response, 403, { error: refused });
+      return;
+    }
+    if (request.method === 'GET') {
+      attempt(services, exchange, undefined, () => endpoint.get(exchange));
+      return;
+    }
+    bodies.read(request, (text, unread) => {
+      if (unread !== undefined) refuseBody(response, unread);
+      else
+        attempt(services, exchange, text, () =>
+          request.method === 'DELETE' ? endpoint.delete(exchange) : endpoint.post(exchange, text ?? ''),
+        );
+    });
+  }
+  return {
+    handle(request, response) {
+      const { resolution, internal } = resolveRequest(request, services.resolve);
+      if (!methods.has(request.method ?? '')) others(request, response);
+      else if (internal === internalPaths.mcp && resolution.kind === 'mcp')
+        serve(aggregate, { request, response, resolution });
+      else if (internal === internalPaths['agent-mcp'] && resolution.kind === 'agent-mcp')
+        serve(agent, { request, response, resolution });
+      else others(request, response);
+    },
+    close: () => bodies.close(),
+  };
+}
+
+const methods = new Set(['POST', 'GET', 'DELETE']);
+
+function attempt(
+  services: Services,
+  { response }: Exchange,
+  text: string | undefined,
+  work: () => void | Promise<void>,
+): void {
+  try {
+    work()?.catch((error: unknown) => answerError(services, response, text, error));
+  } catch (error) {
+    answerError(services, response, text, error);
+  }
+}
+
+/** The rest of the body is not wanted, so the connection cannot be used again. */
+function refuseBody(response: ServerResponse, { status, message }: BodyRefused): void {
+  writeJson(response, status, { error: message }, { connection: 'close' });
+}

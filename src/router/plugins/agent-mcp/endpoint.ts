@@ -1,0 +1,65 @@
+import type { ServerResponse } from 'node:http';
+import { streamBinding } from '#wire/binding.ts';
+import { identifyCaller } from '../../delegation.ts';
+import type { Exchange, McpEndpoint } from '../../front.ts';
+import { toFailure, writeJson } from '../../mcp/answer.ts';
+import { requireSession } from '../../mcp/inbound.ts';
+import { contextOf } from '../../mcp/sessions.ts';
+import type { Services } from '../../services.ts';
+import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
+import { relay } from '../../upstream/relay.ts';
+import { endHere, tellEnd } from '../mcp/end-session.ts';
+import { answerAgentPost, keyOf } from './post.ts';
+
+/** `/mcps/<agent>/mcp` and Routes with one agent: its MCP server as it is. */
+export function agentEndpoint(services: Services): McpEndpoint<'agent-mcp'> {
+  const streams = new Set<ServerResponse>();
+  services.onDrain(() => {
+    for (const stream of streams) stream.end();
+  });
+  return {
+    post: (exchange, text) => answerAgentPost(services, exchange, text),
+    get(exchange) {
+      if (!openStream(services, exchange)) return;
+      const { response } = exchange;
+      streams.add(response);
+      response.once('close', () => streams.delete(response));
+    },
+    async delete({ request, response, resolution: { target } }) {
+      const caller = identifyCaller(request, services);
+      const session = requireSession(services, request.headers, target.identity.uid, caller);
+      await Promise.all([
+        endHere(services, session),
+        tellEnd(services, keyOf(target), session, caller).catch(() => undefined),
+      ]);
+      response.writeHead(204).end();
+    },
+  };
+}
+
+/** The agent's own event stream; it decides what comes and when it ends. False when the request was refused. */
+function openStream(services: Services, { request, response, resolution }: Exchange<'agent-mcp'>): boolean {
+  const { target } = resolution;
+  const wantsEvents = request.headers.accept?.includes('text/event-stream') ?? false;
+  if (!wantsEvents || request.headers['mcp-session-id'] === undefined) {
+    writeJson(response, 405, { error: 'event_stream_not_supported' }, { allow: 'POST, DELETE' });
+    return false;
+  }
+  const caller = identifyCaller(request, services);
+  const session = requireSession(services, request.headers, target.identity.uid, caller);
+  const call = {
+    agent: keyOf(target),
+    method: 'GET',
+    path: '/mcp',
+    headers: mcpRequestHeaders(request.headers),
+    binding: streamBinding,
+    caller,
+    mcp: contextOf(session),
+    silenceMs: 0,
+  };
+  relay(services.sender, call, response, {
+    headers: answerHeaders,
+    fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
+  });
+  return true;
+}

@@ -1,0 +1,43 @@
+import { identifyCaller } from '../../delegation.ts';
+import type { Exchange, McpEndpoint } from '../../front.ts';
+import { writeJson } from '../../mcp/answer.ts';
+import { createEventStreams } from '../../mcp/event-streams.ts';
+import { requireSession } from '../../mcp/inbound.ts';
+import type { Services } from '../../services.ts';
+import { endSession } from './end-session.ts';
+import { createInFlight } from './in-flight.ts';
+import { answerPost, currentSurface } from './post.ts';
+import { scopeOf } from './scope.ts';
+
+/** `/mcp` and the MCP surfaces of Routes: several agents as one MCP server. */
+export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { close(): void } {
+  const streams = createEventStreams(services);
+  const inFlight = createInFlight();
+  services.onDrain(() => streams.close());
+  return {
+    post: (exchange, text) =>
+      answerPost({ services, streams, inFlight, surface: exchange.resolution.surface }, exchange, text),
+    get({ request, response, resolution: { surface } }) {
+      const wantsEvents = request.headers.accept?.includes('text/event-stream') ?? false;
+      if (!wantsEvents || request.headers['mcp-session-id'] === undefined) {
+        writeJson(response, 405, { error: 'event_stream_not_supported' }, { allow: 'POST, DELETE' });
+        return;
+      }
+      requireSession(services, request.headers, scopeOf(surface), identifyCaller(request, services));
+      streams.openSession(currentSurface({ services, streams, inFlight, surface }), response);
+    },
+    delete: (exchange) => endThis(services, exchange),
+    close: () => streams.close(),
+  };
+}
+
+async function endThis(services: Services, exchange: Exchange<'mcp'>): Promise<void> {
+  const { request, response, resolution } = exchange;
+  const { surface } = resolution;
+  if (request.headers['mcp-session-id'] !== undefined) {
+    const caller = identifyCaller(request, services);
+    const session = requireSession(services, request.headers, scopeOf(surface), caller);
+    await endSession(services, surface, session, caller);
+  }
+  response.writeHead(204).end();
+}
