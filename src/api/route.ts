@@ -51,7 +51,7 @@ export const routeSpecSchema = withRules(
     limits: notYet(limitsSchema)
       .describe('How large things may be. Default: what the router is configured with.')
       .optional(),
-    backends: notYet(backendSchema).describe('How an agent that does not answer counts.').optional(),
+    backends: backendSchema.describe('How an agent that does not answer counts.').optional(),
   }),
   [
     exactlyOne(['agents', 'selector']),

@@ -40,8 +40,8 @@ describe('Fields that nothing carries out are named, never ignored', () => {
     ['Route', { agents: [{ name: 'a' }], mcp: {} }, []],
     [
       'Route',
-      { selector: {}, mcp: { resources: {} }, blobs: {}, rateLimit: { requestsPerMinute: 1 } },
-      ['spec.mcp.resources', 'spec.blobs', 'spec.rateLimit'],
+      { selector: {}, mcp: { resources: {} }, backends: {}, blobs: {}, rateLimit: { requestsPerMinute: 1 } },
+      ['spec.blobs', 'spec.rateLimit'],
     ],
     ['Task', { role: 'x', tool: 'y' }, ['spec']],
   ];

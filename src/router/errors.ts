@@ -17,7 +17,9 @@ export type RouterErrorCode =
   /** A name belongs to several agents. */
   | 'Ambiguous'
   /** No agent has the name. */
-  | 'NotFound';
+  | 'NotFound'
+  /** An answer that needs every agent of a Route lacks some. */
+  | 'BackendsMissing';
 
 export class RouterError extends CodedError {
   declare readonly code: RouterErrorCode;

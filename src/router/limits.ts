@@ -26,8 +26,16 @@ export interface RouterLimits {
   readonly goneMs: number;
   /** A call that shows no sign of life for this long has failed. */
   readonly callTimeoutMs: number;
-  /** One agent's share of a list. */
+  /** One agent's list, however long a request for it waits. */
   readonly listTimeoutMs: number;
+  /** How long a list of several agents waits for one of them, where the Route does not say. */
+  readonly backendDeadlineMs: number;
+  /** How long `initialize` and `server/discover` wait to hear what agents say of themselves. */
+  readonly aboutWaitMs: number;
+  /** Characters of one agent's instructions that are told to clients of several agents. */
+  readonly instructionsChars: number;
+  /** … and of all of them together, with the router's own. */
+  readonly mergedInstructionsChars: number;
   /** A cached list is asked for again after this long even when nothing said that it changed. */
   readonly listMaxAgeMs: number;
   /** Items of one list of one agent. */
@@ -50,6 +58,14 @@ export interface RouterLimits {
   readonly unreadStreamBytes: number;
   /** Event streams that the router itself feeds, at once. */
   readonly eventStreams: number;
+  /** URIs of one `subscriptions/listen`. */
+  readonly listenUris: number;
+  /** Agents whose streams the router opens for one client. */
+  readonly agentStreamsPerClient: number;
+  /** Streams that the router opens at one agent for clients of several: each takes a connection. */
+  readonly agentStreams: number;
+  /** Such a stream without any sign of life for this long is opened again. */
+  readonly agentStreamSilenceMs: number;
   /** Between two signs of life on an event stream. */
   readonly streamKeepAliveMs: number;
   /**
@@ -76,6 +92,10 @@ export const defaultLimits: RouterLimits = {
   goneMs: 60_000,
   callTimeoutMs: 600_000,
   listTimeoutMs: 10_000,
+  backendDeadlineMs: 5_000,
+  aboutWaitMs: 1_000,
+  instructionsChars: 2_000,
+  mergedInstructionsChars: 16_000,
   listMaxAgeMs: 300_000,
   listItems: 10_000,
   answerBytes: 64 * 1024 * 1024,
@@ -87,6 +107,10 @@ export const defaultLimits: RouterLimits = {
   peerList: 20_000,
   unreadStreamBytes: 256 * 1024,
   eventStreams: 1_000,
+  listenUris: 1_000,
+  agentStreamsPerClient: 32,
+  agentStreams: 128,
+  agentStreamSilenceMs: 60_000,
   streamKeepAliveMs: 15_000,
   lameDuckMs: 0,
   drainMs: 10_000,

@@ -3,8 +3,9 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { createResolver, type Resolver } from '#routing/resolve.ts';
 import type { RoutingTable } from '#routing/table.ts';
+import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
-import { fetchList } from './catalog/fetch-list.ts';
+import { fetchItems } from './catalog/fetch-list.ts';
 import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
@@ -41,6 +42,7 @@ export interface Services {
   readonly sender: Sender;
   readonly catalog: Catalog;
   readonly views: Views;
+  readonly abouts: Abouts;
   readonly sessions: Sessions;
   readonly peers: Peers;
   /** For the table as it is now. */
@@ -71,9 +73,11 @@ export function createServices(options: ServicesOptions): Services {
     clock,
     listTimeoutMs: limits.listTimeoutMs,
     listMaxAgeMs: limits.listMaxAgeMs,
-    fetch: (target, kind, signal) => fetchList(target, kind, { sender, limits, version, signal }),
+    fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
   });
-  const views = createViews({ tables, catalog, clock });
+  const abouts = createAbouts({ tables, catalog, clock, limits });
+  const { backendDeadlineMs } = limits;
+  const views = createViews({ tables, catalog, clock, backendDeadlineMs });
   const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
   const source = options.peers;
   const peers = source ? createPeers({ source, sessions, keys, limits, clock, log }) : noPeers;
@@ -90,7 +94,8 @@ export function createServices(options: ServicesOptions): Services {
     for (const callback of callbacks) callback();
   });
   return {
-    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, sessions, peers },
+    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, abouts },
+    ...{ sessions, peers },
     resolve: followingResolver(tables),
     onChange(callback) {
       callbacks.add(callback);

@@ -16,9 +16,10 @@ export function surfacesOf(route: Route): Surface[] {
     const at = (below: string) => ({ ...base, place: { host, path: join(path, below) } });
     const surfaces: Surface[] = [];
     if (spec.mcp !== undefined) {
-      const { mode, naming, tools, optimize } = spec.mcp;
+      const { mode, naming, tools, resources, prompts, optimize } = spec.mcp;
       const searchAbove = optimize?.mode === 'Search' ? optimize.above : undefined;
-      surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), mode, naming, tools, searchAbove });
+      const rules = { mode, naming, tools, resources, prompts, searchAbove, backends: spec.backends };
+      surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), ...rules });
     }
     if (spec.api !== undefined) surfaces.push({ kind: 'api', ...at(spec.api.path) });
     if (spec.static !== undefined) {

@@ -8,7 +8,8 @@ export interface Place {
   readonly path: string;
 }
 
-export type ToolFilter = NonNullable<NonNullable<RouteSpec['mcp']>['tools']>;
+/** Which items appear, and their names; for resources, URIs and templates are the names. */
+export type ItemFilter = NonNullable<NonNullable<RouteSpec['mcp']>['resources']>;
 export type Naming = 'Conflict' | 'Always' | 'Never';
 
 interface SurfaceBase {
@@ -24,10 +25,17 @@ export interface McpSurface extends SurfaceBase {
   readonly kind: 'mcp';
   readonly mode: 'Aggregate' | 'Single';
   readonly naming: Naming;
-  readonly tools: ToolFilter | undefined;
+  readonly tools: ItemFilter | undefined;
+  readonly resources?: ItemFilter | undefined;
+  readonly prompts?: ItemFilter | undefined;
+  /** Absent: the router's own deadline, and Partial. */
+  readonly backends?: Backends | undefined;
   /** With more tools than this, clients see find_tool and call_tool instead. Absent: always every tool. */
   readonly searchAbove?: number | undefined;
 }
+
+/** How long an answer of several agents waits for one, and whether it is an answer without it. */
+export type Backends = NonNullable<RouteSpec['backends']>;
 
 /** `<path>/<agent>/<rest>` → the agent's own HTTP server. */
 export interface ApiSurface extends SurfaceBase {

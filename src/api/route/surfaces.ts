@@ -1,26 +1,72 @@
 import { z } from 'zod';
 import { agentName, listOf, pathPrefix, text } from '../schema/fields.ts';
-import { notYet, withRules } from '../schema/rules.ts';
+import { withRules } from '../schema/rules.ts';
 
-const toolPattern = text(255).regex(/^[A-Za-z0-9_./*?-]+$/, 'must be a tool name or a glob with * and ?');
+const nameGlob = text(255).regex(/^[A-Za-z0-9_./*?-]+$/, 'must be a name or a glob with * and ?');
+const uriGlob = text(1024).regex(/^[^\s]+$/, 'must be a URI, a template of one, or a glob with * and ?');
+const oneStar = 'must have at most one "*"';
 
-const renameSchema = z.strictObject({
-  agent: agentName.describe('Agent that has the tool. Default: any.').optional(),
-  from: text(128).describe('Name of the tool at the agent.'),
-  to: text(128)
-    .regex(/^[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "-" and "."')
-    .describe('Name under which this Route shows it.'),
-});
+interface FilterWords {
+  /** What is filtered, for sentences. */
+  readonly one: string;
+  readonly many: string;
+  readonly name: string;
+}
 
-const filterSchema = z.strictObject({
-  allow: listOf(toolPattern, 256)
-    .describe('Names or globs that appear, as the agent says them. Default: all.')
-    .optional(),
-  deny: listOf(toolPattern, 256)
-    .describe('Names or globs that do not appear; stronger than allow.')
-    .optional(),
-  rename: listOf(renameSchema, 256).describe('Other names for tools.').optional(),
-});
+function filterSchema<G extends z.ZodType<string>, F extends z.ZodType<string>, T extends z.ZodType<string>>(
+  { one, many, name }: FilterWords,
+  fields: { readonly glob: G; readonly from: F; readonly to: T },
+) {
+  const others = name === 'URI' ? 'URIs' : 'names';
+  const rename = withRules(
+    z.strictObject({
+      agent: agentName.describe(`Agent that has the ${one}. Default: any.`).optional(),
+      from: fields.from.describe(`${name} of the ${one} at the agent; one "*" stands for any text.`),
+      to: fields.to.describe(
+        `${name} under which this Route shows it; its "*" is the text of the one in from.`,
+      ),
+    }),
+    [
+      {
+        rule: "!self.to.matches('[*]') || self.from.matches('[*]')",
+        message: 'to may have a "*" only where from has one',
+        at: '.to',
+        holds: (rule: unknown) => {
+          const { from, to } = rule as { readonly from: string; readonly to: string };
+          return !to.includes('*') || from.includes('*');
+        },
+      },
+    ],
+  );
+  return z.strictObject({
+    allow: listOf(fields.glob, 256)
+      .describe(`${name}s or globs that appear, as the agent says them. Default: all.`)
+      .optional(),
+    deny: listOf(fields.glob, 256)
+      .describe(`${name}s or globs that do not appear; stronger than allow.`)
+      .optional(),
+    rename: listOf(rename, 256)
+      .describe(`Other ${others} for ${many}; the first that fits counts.`)
+      .optional(),
+  });
+}
+
+const names = {
+  glob: nameGlob,
+  from: text(128).regex(/^[^*]*[*]?[^*]*$/, oneStar),
+  to: text(128).regex(
+    /^[A-Za-z0-9_.-]*[*]?[A-Za-z0-9_.-]*$/,
+    'must be letters, digits, "_", "-" and ".", and at most one "*"',
+  ),
+};
+const uris = {
+  glob: uriGlob,
+  from: text(1024).regex(/^[^*\s]*[*]?[^*\s]*$/, oneStar),
+  to: text(1024).regex(/^[A-Za-z][A-Za-z0-9+.-]*:[^*\s]*[*]?[^*\s]*$/, 'must be a URI with at most one "*"'),
+};
+const toolFilterSchema = filterSchema({ one: 'tool', many: 'tools', name: 'Name' }, names);
+const promptFilterSchema = filterSchema({ one: 'prompt', many: 'prompts', name: 'Name' }, names);
+const resourceFilterSchema = filterSchema({ one: 'resource', many: 'resources', name: 'URI' }, uris);
 
 /** Path of a surface below each of the Route's paths; `/` is the path itself. */
 function below(standard: string) {
@@ -49,12 +95,14 @@ export const mcpSurfaceSchema = withRules(
     naming: z
       .enum(['Conflict', 'Always', 'Never'])
       .describe(
-        'When a tool’s name gets its agent’s name in front: where two collide, always, or never (then the first agent by name wins and the clash is reported).',
+        'When the name of a tool or prompt, or the URI of a resource, gets its agent’s name in front: where two collide, always, or never (then the first agent by name wins). Collisions are in status.conflicts.',
       )
       .default('Conflict'),
-    tools: filterSchema.describe('Which tools appear, and their names.').optional(),
-    resources: notYet(filterSchema).describe('Which resources appear.').optional(),
-    prompts: notYet(filterSchema).describe('Which prompts appear.').optional(),
+    tools: toolFilterSchema.describe('Which tools appear, and their names.').optional(),
+    resources: resourceFilterSchema
+      .describe('Which resources and templates appear, and their URIs.')
+      .optional(),
+    prompts: promptFilterSchema.describe('Which prompts appear, and their names.').optional(),
     optimize: optimizeSchema.describe('How long lists of tools are shortened for models.').optional(),
   }),
   [

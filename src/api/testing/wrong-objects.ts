@@ -217,10 +217,7 @@ const wrongRoutes: readonly (readonly [spec: object, error: string, onlyParsing?
     { mcp: { mode: 'Single' }, agents: [{ name: 'a' }, { name: 'b' }] },
     'spec.mcp: mcp.mode Single needs exactly one agent in agents',
   ],
-  [
-    { mcp: { tools: { allow: ['a b'] } } },
-    'spec.mcp.tools.allow[0]: must be a tool name or a glob with * and ?',
-  ],
+  [{ mcp: { tools: { allow: ['a b'] } } }, 'spec.mcp.tools.allow[0]: must be a name or a glob with * and ?'],
   [{ static: { root: 'b' } }, 'spec.static: static.root must be one of agents'],
   [
     { auth: { mode: 'SSO' } },

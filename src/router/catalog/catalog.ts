@@ -4,7 +4,7 @@ import { messageOf } from '#kit/errors.ts';
 import { changesBetween } from '#routing/changes.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
-import type { Item, ListKind } from './list-kinds.ts';
+import type { CatalogKind, Item } from './list-kinds.ts';
 
 /** One agent's part of a list, or why there is none now and what it was before. */
 export type Part =
@@ -18,25 +18,31 @@ export type Part =
  * once and not each time.
  */
 export interface Catalog {
-  part(target: Target, kind: ListKind): Promise<Part>;
+  part(target: Target, kind: CatalogKind): Promise<Part>;
+  /** What it listed when it last answered. */
+  last(target: Target, kind: CatalogKind): readonly Item[];
   /** Moves whenever any part may have changed; what was made of parts of another version is stale. */
   readonly version: number;
   /** Monotonic time until which none of these agents has to be asked again for the age of its list. */
-  freshUntil(targets: readonly Target[], kind: ListKind): number;
+  freshUntil(targets: readonly Target[], kind: CatalogKind): number;
   /** Drops what the table says is outdated. True when any agent may list something else, or is there or away now. */
   retain(table: RoutingTable): boolean;
 }
 
 export interface CatalogOptions {
   readonly clock: Clock;
-  readonly fetch: (target: Target, kind: ListKind, signal: AbortSignal) => Promise<Item[]>;
+  readonly fetch: (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
+  /** Told what an agent listed, each time that it was asked. */
+  readonly onListed?: (target: Target, kind: CatalogKind, items: readonly Item[]) => void;
+  /** Told of each agent that is no more, by uid. */
+  readonly onGone?: (uid: string) => void;
 }
 
 interface Entry {
   readonly stamp: string;
-  readonly parts: Map<ListKind, Known>;
+  readonly parts: Map<CatalogKind, Known>;
 }
 interface Known {
   /** Settled or on its way. */
@@ -54,7 +60,7 @@ class LazyCatalog implements Catalog {
   readonly #options: CatalogOptions;
   readonly #entries = new Map<string, Entry>();
   /** By uid: what an agent that is away for a moment listed when it was there. */
-  readonly #last = new Map<string, Map<ListKind, readonly Item[]>>();
+  readonly #last = new Map<string, Map<CatalogKind, readonly Item[]>>();
   /** The last one that was retained. */
   #table: RoutingTable | undefined;
   version = 0;
@@ -63,7 +69,7 @@ class LazyCatalog implements Catalog {
     this.#options = options;
   }
 
-  freshUntil(targets: readonly Target[], kind: ListKind): number {
+  freshUntil(targets: readonly Target[], kind: CatalogKind): number {
     let earliest = Number.POSITIVE_INFINITY;
     for (const { identity } of targets) {
       const known = this.#entries.get(identity.uid)?.parts.get(kind);
@@ -72,10 +78,10 @@ class LazyCatalog implements Catalog {
     return earliest;
   }
 
-  part(target: Target, kind: ListKind): Promise<Part> {
+  part(target: Target, kind: CatalogKind): Promise<Part> {
     if (target.unavailable !== undefined) {
       const { reason, message, passing } = target.unavailable;
-      const last = passing ? this.#lastOf(target, kind) : [];
+      const last = passing ? this.last(target, kind) : [];
       return Promise.resolve({ agent: target.name, error: `not ready (${reason}): ${message}`, last });
     }
     const entry = this.#entryOf(target);
@@ -113,19 +119,21 @@ class LazyCatalog implements Catalog {
   #forget(uid: string): void {
     this.#entries.delete(uid);
     this.#last.delete(uid);
+    this.#options.onGone?.(uid);
   }
 
-  #lastOf(target: Target, kind: ListKind): readonly Item[] {
+  last(target: Target, kind: CatalogKind): readonly Item[] {
     return this.#last.get(target.identity.uid)?.get(kind) ?? [];
   }
 
-  #remember(target: Target, kind: ListKind, items: readonly Item[]): void {
+  #remember(target: Target, kind: CatalogKind, items: readonly Item[]): void {
     const { uid, namespace, name } = target.identity;
     // It may have gone while it was asked.
     if (this.#table !== undefined && this.#table.targets.get(`${namespace}/${name}`)?.identity.uid !== uid)
       return;
-    const lists = this.#last.get(uid) ?? new Map<ListKind, readonly Item[]>();
+    const lists = this.#last.get(uid) ?? new Map<CatalogKind, readonly Item[]>();
     this.#last.set(uid, lists.set(kind, items));
+    this.#options.onListed?.(target, kind, items);
   }
 
   #entryOf(target: Target): Entry {
@@ -137,7 +145,7 @@ class LazyCatalog implements Catalog {
     return made;
   }
 
-  #ask(target: Target, kind: ListKind, entry: Entry, failures: number): Promise<Part> {
+  #ask(target: Target, kind: CatalogKind, entry: Entry, failures: number): Promise<Part> {
     const { clock, fetch, listTimeoutMs, listMaxAgeMs } = this.#options;
     const deadline = new AbortController();
     const cancel = clock.after(listTimeoutMs, () => deadline.abort());
@@ -155,7 +163,7 @@ class LazyCatalog implements Catalog {
       },
       (error): Part => {
         settle(backoffDelay({ initial: 1_000, max: 30_000 }, failures + 1), failures + 1);
-        return { agent: target.name, error: messageOf(error), last: this.#lastOf(target, kind) };
+        return { agent: target.name, error: messageOf(error), last: this.last(target, kind) };
       },
     );
     const known: Known = { part, failures, until: Number.POSITIVE_INFINITY };

@@ -9,7 +9,7 @@ import type { RouterLimits } from '../limits.ts';
 import { readAnswer } from '../mcp/read-answer.ts';
 import { collect } from '../upstream/collect.ts';
 import type { Sender } from '../upstream/send.ts';
-import { type Item, type ListKind, listKinds } from './list-kinds.ts';
+import { type CatalogKind, type Item, type ListKind, listKinds } from './list-kinds.ts';
 
 const revision = statelessRevisions[0] ?? '';
 
@@ -21,15 +21,21 @@ export interface FetchOptions {
 }
 
 /**
- * Everything that an agent lists of one kind, page by page, in the stateless era so that no session is made.
- * An agent that does not know the method has none. Throws RouterError.
+ * Everything that an agent lists of one kind, or the one thing that it says of itself, in the stateless era so that
+ * no session is made. An agent that does not know the method has none. Throws RouterError.
  */
-export async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
-  const { member, key } = listKinds[kind];
+export async function fetchItems(target: Target, kind: CatalogKind, options: FetchOptions): Promise<Item[]> {
+  if (kind !== 'about') return fetchList(target, kind, options);
+  const about = await ask(target, 'server/discover', {}, options);
+  return about === undefined ? [] : [about];
+}
+
+async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
+  const { method, member, key } = listKinds[kind];
   const items: Item[] = [];
   let cursor: string | undefined;
   do {
-    const result = await fetchPage(target, kind, cursor, options);
+    const result = await ask(target, method, { ...(cursor !== undefined && { cursor }) }, options);
     if (result === undefined) return items;
     const page = result[member];
     if (!Array.isArray(page)) throw answerError(target, `its ${member} are no list`);
@@ -43,13 +49,12 @@ export async function fetchList(target: Target, kind: ListKind, options: FetchOp
   return items;
 }
 
-async function fetchPage(
+async function ask(
   target: Target,
-  kind: ListKind,
-  cursor: string | undefined,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
   { sender, limits, version, signal }: FetchOptions,
 ): Promise<Record<string, unknown> | undefined> {
-  const { method } = listKinds[kind];
   const client = { name: 'ploinky-router', version };
   const meta = {
     [metaKeys.protocolVersion]: revision,
@@ -60,7 +65,7 @@ async function fetchPage(
     jsonrpc: '2.0',
     id: 1,
     method,
-    params: { _meta: meta, ...(cursor !== undefined && { cursor }) },
+    params: { _meta: meta, ...params },
   };
   const call = {
     agent: `${target.namespace}/${target.name}`,

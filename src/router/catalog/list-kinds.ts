@@ -1,6 +1,9 @@
 /** What agents list. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
+/** What agents are asked for: lists, and what they say of themselves. */
+export type CatalogKind = ListKind | 'about';
+
 export type Item = Readonly<Record<string, unknown>>;
 
 interface KindFacts {

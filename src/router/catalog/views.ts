@@ -1,42 +1,38 @@
 import type { Clock } from '#kit/clock.ts';
-import { type Exposure, exposeNames, filterNames, type Named, type RenamedItem } from '#routing/naming.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Target } from '#routing/target.ts';
+import { type ExposeUri, mayRewriteUris } from '#routing/uri-rules.ts';
 import type { TableSource } from '../sources.ts';
 import type { Catalog, Part } from './catalog.ts';
-import { type Item, type ListKind, listKinds } from './list-kinds.ts';
-
-export interface ViewItem {
-  readonly agent: string;
-  /** As the agent says it. */
-  readonly name: string;
-  /** As clients see it. */
-  readonly exposed: string;
-  /** The item as clients see it. */
-  readonly item: Item;
-}
-
-/** One surface's merged list of one kind. */
-export interface View {
-  readonly items: readonly ViewItem[];
-  /** Also what agents listed that are away for a moment: a call to them waits, and the names of others stay. */
-  readonly byExposed: ReadonlyMap<string, ViewItem>;
-  /** Names that several agents have. */
-  readonly conflicts: ReadonlyMap<string, readonly string[]>;
-  readonly errors: readonly { readonly agent: string; readonly message: string }[];
-  /** Agents that answered and list nothing. */
-  readonly emptyAgents: readonly string[];
-  /** For what others make of a view and want to keep as long as it lasts. */
-  readonly memo: Map<string, string>;
-}
+import type { ListKind } from './list-kinds.ts';
+import { mergeParts } from './merge-parts.ts';
+import { exposeUiLinks, linksUi } from './ui-links.ts';
+import { createUriRulesMemo } from './uri-rules.ts';
+import type { View } from './view.ts';
+import { partsWithin } from './within.ts';
 
 export interface Views {
-  /** The list as it is now; agents that fail cost their deadline once and are named in `errors`. */
+  /** The list as it is now; agents that fail or are late cost their deadline once and are named in `errors`. */
   of(surface: McpSurface, kind: ListKind): Promise<View>;
   /** The list when it is there and nothing says that it changed: for the path of a call, which must not wait. */
   current(surface: McpSurface, kind: ListKind): View | undefined;
   /** The last list made, however old. */
   last(surface: McpSurface, kind: ListKind): View | undefined;
+  /**
+   * How the surface calls what agents call by a URI; undefined when every URI stays as it is. By the lists as they
+   * were last made, at once: only the first time it waits a moment for them.
+   */
+  uris(surface: McpSurface): (ExposeUri | undefined) | Promise<ExposeUri | undefined>;
+}
+
+export interface ViewsOptions {
+  readonly tables: TableSource;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** How long a list waits for one agent where its Route does not say. */
+  readonly backendDeadlineMs: number;
+  /** Told of each list that was made. */
+  readonly onView?: (surface: McpSurface, kind: ListKind, view: View) => void;
 }
 
 interface Kept {
@@ -47,110 +43,102 @@ interface Kept {
   readonly view: View;
 }
 
-export function createViews(options: { tables: TableSource; catalog: Catalog; clock: Clock }): Views {
-  const { tables, catalog, clock } = options;
-  const kept = new Map<string, Kept>();
-  const current = (surface: McpSurface, kind: ListKind): View | undefined => {
-    const known = kept.get(viewName(surface, kind));
+/** How long a call waits for the lists of resources when nobody has ever asked for them, in milliseconds. */
+const graceMs = 100;
+/** Lists that are kept at once. */
+const mostKept = 5_000;
+
+export function createViews(options: ViewsOptions): Views {
+  return new KeptViews(options);
+}
+
+class KeptViews implements Views {
+  readonly #options: ViewsOptions;
+  readonly #kept = new Map<string, Kept>();
+  readonly #rules = createUriRulesMemo();
+
+  constructor(options: ViewsOptions) {
+    this.#options = options;
+  }
+
+  current(surface: McpSurface, kind: ListKind): View | undefined {
+    const { catalog, clock } = this.#options;
+    const known = this.#kept.get(viewName(surface, kind));
     if (known?.surface !== surface || known.version !== catalog.version) return undefined;
     return clock.monotonic() < known.freshUntil ? known.view : undefined;
-  };
-  return {
-    current,
-    async of(surface, kind) {
-      const known = current(surface, kind);
-      if (known !== undefined) return known;
-      const { targets } = tables.current();
-      const there: Target[] = [];
-      const parts = await Promise.all(
-        surface.agents.map((agent): Promise<Part> => {
-          const target = targets.get(`${surface.namespace}/${agent}`);
-          if (target !== undefined) there.push(target);
-          return target === undefined
-            ? Promise.resolve({ agent, error: 'does not exist', last: [] })
-            : catalog.part(target, kind);
-        }),
-      );
-      const view = mergeParts(parts, surface, kind);
-      if (kept.size > 5_000) kept.clear();
-      kept.set(viewName(surface, kind), {
-        surface,
-        version: catalog.version,
-        freshUntil: catalog.freshUntil(there, kind),
-        view,
-      });
-      return view;
-    },
-    last: (surface, kind) => kept.get(viewName(surface, kind))?.view,
-  };
+  }
+
+  last(surface: McpSurface, kind: ListKind): View | undefined {
+    return this.#kept.get(viewName(surface, kind))?.view;
+  }
+
+  async of(surface: McpSurface, kind: ListKind): Promise<View> {
+    const known = this.current(surface, kind);
+    if (known !== undefined) return known;
+    const { catalog, onView } = this.#options;
+    const there: Target[] = [];
+    const parts = await this.#parts(surface, kind, there);
+    const merged = mergeParts(parts, surface, kind);
+    const view = kind === 'tools' ? await this.#withUiLinks(merged, surface) : merged;
+    if (this.#kept.size > mostKept) this.#kept.clear();
+    const freshUntil = catalog.freshUntil(there, kind);
+    this.#kept.set(viewName(surface, kind), { surface, version: catalog.version, freshUntil, view });
+    onView?.(surface, kind, view);
+    return view;
+  }
+
+  uris(surface: McpSurface): (ExposeUri | undefined) | Promise<ExposeUri | undefined> {
+    if (!mayRewriteUris(surface)) return undefined;
+    const resources = this.#known(surface, 'resources');
+    const templates = this.#known(surface, 'templates');
+    if (!(resources instanceof Promise || templates instanceof Promise))
+      return this.#rules(surface, resources, templates);
+    return Promise.all([resources, templates]).then(([known, others]) => this.#rules(surface, known, others));
+  }
+
+  #known(surface: McpSurface, kind: ListKind): View | Promise<View> {
+    const known = this.current(surface, kind);
+    if (known !== undefined) return known;
+    const part = this.of(surface, kind);
+    const last = this.last(surface, kind);
+    if (last !== undefined) return last;
+    const asked = [{ part, late: () => mergeParts([], surface, kind) }];
+    return partsWithin(asked, graceMs, this.#options.clock).then(([view]) => view ?? part);
+  }
+
+  /** All agents are asked at once; none is waited for beyond the deadline. */
+  #parts(surface: McpSurface, kind: ListKind, there: Target[]): Promise<Part[]> {
+    const { tables, catalog, clock, backendDeadlineMs } = this.#options;
+    const { targets } = tables.current();
+    const ms = surface.backends?.deadlineMilliseconds ?? backendDeadlineMs;
+    const asked = surface.agents.map((agent) => {
+      const target = targets.get(`${surface.namespace}/${agent}`);
+      if (target === undefined) {
+        const part: Part = { agent, error: 'does not exist', last: [] };
+        return { part: Promise.resolve(part), late: () => part };
+      }
+      there.push(target);
+      const error = `did not answer within ${ms} ms`;
+      return {
+        part: catalog.part(target, kind),
+        late: (): Part => ({ agent, error, last: catalog.last(target, kind) }),
+      };
+    });
+    return partsWithin(asked, ms, clock);
+  }
+
+  /** A tool that shows itself by a resource names it as clients see it. */
+  async #withUiLinks(view: View, surface: McpSurface): Promise<View> {
+    if (!mayRewriteUris(surface) || !view.items.some(({ item }) => linksUi(item))) return view;
+    const [resources, templates] = await Promise.all([
+      this.of(surface, 'resources'),
+      this.of(surface, 'templates'),
+    ]);
+    const rules = this.#rules(surface, resources, templates);
+    return rules === undefined ? view : exposeUiLinks(view, rules);
+  }
 }
 
 function viewName(surface: McpSurface, kind: ListKind): string {
   return `${kind} ${surface.source} ${surface.place.host} ${surface.place.path}`;
-}
-
-/**
- * Merges in the order of the agents' names, each agent's items in its own order. Tools and prompts get the
- * names of the surface's rules; resources keep their URIs, and the first agent that has one owns it.
- */
-export function mergeParts(parts: readonly Part[], surface: McpSurface, kind: ListKind): View {
-  const { key } = listKinds[kind];
-  const found = new Map<string, Item>();
-  const named: Named[] = [];
-  for (const part of parts) {
-    for (const item of 'items' in part ? part.items : part.last) {
-      const name = String(item[key]);
-      if (found.has(`${part.agent} ${name}`)) continue;
-      found.set(`${part.agent} ${name}`, item);
-      named.push({ agent: part.agent, name });
-    }
-  }
-  const exposures = expose(named, surface, kind);
-  const all = exposures.items.map((exposure) => toViewItem(exposure, found, kind));
-  const away = new Set(parts.flatMap((part) => ('error' in part ? [part.agent] : [])));
-  return {
-    items: all.filter((item) => !away.has(item.agent)),
-    byExposed: new Map(all.map((item) => [item.exposed, item])),
-    conflicts: exposures.conflicts,
-    errors: parts.flatMap((part) => ('error' in part ? [{ agent: part.agent, message: part.error }] : [])),
-    emptyAgents: parts.flatMap((part) => ('items' in part && part.items.length === 0 ? [part.agent] : [])),
-    memo: new Map(),
-  };
-}
-
-interface NamedExposures {
-  readonly items: readonly (Exposure & { readonly original: string })[];
-  readonly conflicts: ReadonlyMap<string, readonly string[]>;
-}
-
-function expose(named: readonly Named[], surface: McpSurface, kind: ListKind): NamedExposures {
-  const filter = kind === 'tools' ? surface.tools : undefined;
-  const shown = uniqueShown(filterNames(named, filter));
-  const byUri = kind === 'resources' || kind === 'templates';
-  const renamed = shown.map(({ agent, shown: name }) => ({ agent, name }));
-  const originals = new Map(shown.map((item) => [`${item.agent} ${item.shown}`, item.name]));
-  const { items, conflicts } = exposeNames(renamed, byUri ? 'Never' : surface.naming);
-  const withOriginals = items.map((item) => ({
-    ...item,
-    original: originals.get(`${item.agent} ${item.name}`) ?? item.name,
-  }));
-  return { items: withOriginals, conflicts };
-}
-
-/** Two tools of one agent that were renamed alike: the first stays. */
-function uniqueShown(items: readonly RenamedItem[]): RenamedItem[] {
-  return [
-    ...new Map(items.toReversed().map((item) => [`${item.agent} ${item.shown}`, item])).values(),
-  ].reverse();
-}
-
-/** Says which agent an item is of, as Ploinky's clients look for it. */
-function toViewItem(
-  { agent, original, exposed }: Exposure & { readonly original: string },
-  found: ReadonlyMap<string, Item>,
-  kind: ListKind,
-): ViewItem {
-  const item = found.get(`${agent} ${original}`) ?? {};
-  const annotations = { ...(item['annotations'] as object | undefined), router: { agent } };
-  return { agent, name: original, exposed, item: { ...item, [listKinds[kind].key]: exposed, annotations } };
 }

@@ -5,11 +5,14 @@ import { wrapResult } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { kindOfMethod, type ListKind, listKinds } from '../catalog/list-kinds.ts';
-import type { View } from '../catalog/views.ts';
+import type { View } from '../catalog/view.ts';
 import { routerTools, showsSearch } from '../search/router-tools.ts';
 import type { Services } from '../services.ts';
 import { collect } from '../upstream/collect.ts';
 import { callWith } from './agent-call.ts';
+import { aggregateCapabilities, aggregateInstructions } from './aggregate-info.ts';
+import { exposeFor } from './answer-uris.ts';
+import { deadlineOf, refusePart } from './backends.ts';
 import { callTool } from './call-tool.ts';
 import type { Speaker } from './inbound.ts';
 import { locate, locateUri, requiredText, wantedAgent } from './locate.ts';
@@ -30,23 +33,6 @@ export function answerAggregate(services: Services, request: AggregateRequest): 
   throw new RpcError(errorCodes.methodNotFound, `Method not found: ${method}`);
 }
 
-export const aggregateCapabilities = {
-  tools: { listChanged: true },
-  resources: { listChanged: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-};
-
-export function aggregateInstructions(surface: McpSurface): string {
-  return surface.searchAbove === undefined ? instructions : `${instructions} ${searchInstructions}`;
-}
-
-const instructions =
-  'The tools, resources and prompts of several Ploinky agents behind one endpoint. A name that two agents have appears as <agent>_<name>.';
-const searchInstructions =
-  'When find_tool is listed, the other tools are not: search for one with find_tool and run it with call_tool.';
-
 const list: Handler = async (services, { surface, speaker, message }) => {
   const kind = kindOfMethod(message.method);
   if (kind === undefined)
@@ -55,6 +41,7 @@ const list: Handler = async (services, { surface, speaker, message }) => {
     throw new RpcError(errorCodes.invalidParams, 'Invalid params: unknown cursor; the list has one page');
   }
   const view = services.views.current(surface, kind) ?? (await services.views.of(surface, kind));
+  refusePart(surface, view);
   return { kind: 'result', text: listText(services, { view, kind, surface, era: speaker.era }) };
 };
 
@@ -95,14 +82,24 @@ const getPrompt: Handler = async (services, request) => {
   const params = request.message.params ?? {};
   const name = requiredText(params, 'name');
   const owner = await locate(services, request.surface, 'prompts', name, wantedAgent(params));
-  return relayTo(request, owner.agent, owner.name === name ? params : { ...params, name: owner.name });
+  const expose = await exposeFor(services, request.surface, owner.agent);
+  return relayTo(
+    request,
+    owner.agent,
+    owner.name === name ? params : { ...params, name: owner.name },
+    expose,
+  );
 };
 
-const readResource: Handler = async (services, request) => {
+/** To whom the URI belongs, in that agent's words; what it answers about this URI speaks of it as the client did. */
+const aboutResource: Handler = async (services, request) => {
   const params = request.message.params ?? {};
   const uri = requiredText(params, 'uri');
-  const owner = await locateUri(services, request.surface, uri, wantedAgent(params));
-  return relayTo(request, owner.agent, params);
+  const { agent, name } = await locateUri(services, request.surface, uri, wantedAgent(params));
+  const others = await exposeFor(services, request.surface, agent);
+  if (name === uri) return relayTo(request, agent, params, others);
+  const expose = (own: string) => (own === name ? uri : (others?.(own) ?? own));
+  return relayTo(request, agent, { ...params, uri: name }, expose);
 };
 
 const complete: Handler = async (services, request) => {
@@ -111,9 +108,8 @@ const complete: Handler = async (services, request) => {
   if (ref['type'] === 'ref/resource') {
     const uri = requiredText(ref, 'uri');
     const templates = await services.views.of(request.surface, 'templates');
-    const agent =
-      templates.byExposed.get(uri)?.agent ?? (await locateUri(services, request.surface, uri)).agent;
-    return relayTo(request, agent, params);
+    const { agent, name } = templates.byExposed.get(uri) ?? (await locateUri(services, request.surface, uri));
+    return relayTo(request, agent, name === uri ? params : { ...params, ref: { ...ref, uri: name } });
   }
   const name = requiredText(ref, 'name');
   const owner = await locate(services, request.surface, 'prompts', name);
@@ -136,7 +132,7 @@ const setLevel: Handler = async (services, { surface, speaker, message, headers 
     const call = callWith(`${surface.namespace}/${agent}`, message, { speaker, headers });
     return collect(
       services.sender,
-      { ...call, silenceMs: services.limits.listTimeoutMs, readyWaitMs: 0 },
+      { ...call, silenceMs: deadlineOf(services, surface), readyWaitMs: 0 },
       { maxBytes },
     );
   });
@@ -145,10 +141,11 @@ const setLevel: Handler = async (services, { surface, speaker, message, headers 
 };
 
 const discover: Handler = async (services, { message, surface }) => {
+  const about = await services.abouts.of(surface);
   const result = {
     supportedVersions: [...statelessRevisions],
-    capabilities: aggregateCapabilities,
-    instructions: aggregateInstructions(surface),
+    capabilities: aggregateCapabilities(about, 'stateless'),
+    instructions: aggregateInstructions(surface, about, services.limits.mergedInstructionsChars),
   };
   const hint = { ttlMs: 60_000, cacheScope: 'public' } as const;
   return {
@@ -164,8 +161,14 @@ const commonHandlers: [string, Handler][] = [
   ['prompts/list', list],
   ['tools/call', callTool],
   ['prompts/get', getPrompt],
-  ['resources/read', readResource],
+  ['resources/read', aboutResource],
   ['completion/complete', complete],
 ];
-const sessionHandlers = new Map([...commonHandlers, ['ping', pong], ['logging/setLevel', setLevel]] as const);
+const sessionHandlers = new Map([
+  ...commonHandlers,
+  ['ping', pong],
+  ['logging/setLevel', setLevel],
+  ['resources/subscribe', aboutResource],
+  ['resources/unsubscribe', aboutResource],
+] as const);
 const statelessHandlers = new Map([...commonHandlers, ['server/discover', discover]] as const);

@@ -27,6 +27,8 @@ export function toFailure(id: RequestId | null, error: unknown): JsonRpcFailure 
     case 'Ambiguous':
     case 'NotFound':
       return failureOf(id, errorCodes.invalidParams, error.message, { agents: error.agents });
+    case 'BackendsMissing':
+      return failureOf(id, errorCodes.server, error.message, { agents: error.agents });
     case 'AgentUnavailable':
     case 'NoKeys':
       return failureOf(id, errorCodes.server, error.message);

@@ -2,13 +2,14 @@ import { isObject } from '#kit/json.ts';
 import { metaKeys, tasksExtension } from '#mcp/eras.ts';
 import type { Params } from '#mcp/jsonrpc.ts';
 import type { McpSurface } from '#routing/surface.ts';
-import type { View } from '../catalog/views.ts';
+import type { View } from '../catalog/view.ts';
 import { RouterError } from '../errors.ts';
 import { findTools } from '../search/find-tools.ts';
 import { innerHeaders, readInnerCall, unknownTool } from '../search/inner-call.ts';
 import { findToolName, isRouterTool } from '../search/router-tools.ts';
 import { toolError } from '../search/tool-results.ts';
 import type { Services } from '../services.ts';
+import { exposeFor } from './answer-uris.ts';
 import { locate, type Owner, requiredText, wantedAgent } from './locate.ts';
 import { type AggregateRequest, type Outcome, ownAnswer, relayTo } from './outcome.ts';
 
@@ -40,7 +41,10 @@ function callOwner(
 ): Outcome | Promise<Outcome> {
   const send = (owner: Owner) => {
     const asItIs = owner.name === name && !('agent' in params);
-    return relayTo(request, owner.agent, asItIs ? params : { ...params, name: owner.name });
+    const sent = asItIs ? params : { ...params, name: owner.name };
+    const expose = exposeFor(services, request.surface, owner.agent);
+    if (!(expose instanceof Promise)) return relayTo(request, owner.agent, sent, expose);
+    return expose.then((known) => relayTo(request, owner.agent, sent, known));
   };
   const owner = locate(services, request.surface, 'tools', name, wantedAgent(params));
   return owner instanceof Promise ? owner.then(send) : send(owner);
@@ -90,7 +94,8 @@ async function callInner(
     request.speaker.era === 'sessions'
       ? request.headers
       : innerHeaders(request.headers, inputSchemaOf(view, owner), params['arguments']);
-  return relayTo({ ...request, headers }, owner.agent, { ...params, name: owner.name });
+  const expose = await exposeFor(services, request.surface, owner.agent);
+  return relayTo({ ...request, headers }, owner.agent, { ...params, name: owner.name }, expose);
 }
 
 function inputSchemaOf(view: View, owner: Owner): unknown {

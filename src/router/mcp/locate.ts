@@ -1,8 +1,11 @@
 import { isObject } from '#kit/json.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import { isDenied, passes, renamedBack } from '#routing/names-filter.ts';
 import type { McpSurface } from '#routing/surface.ts';
+import { qualifiesUris } from '#routing/uri-rules.ts';
+import { literalStart, readQualifiedUri } from '#routing/uris.ts';
 import type { ListKind } from '../catalog/list-kinds.ts';
-import type { View, ViewItem } from '../catalog/views.ts';
+import type { View, ViewItem } from '../catalog/view.ts';
 import { RouterError } from '../errors.ts';
 import type { Services } from '../services.ts';
 
@@ -44,8 +47,13 @@ async function freshView(
   const fresh = services.views.of(surface, kind);
   const last = services.views.last(surface, kind);
   if (last === undefined || !last.byExposed.has(name)) return fresh;
+  return within(services, fresh, last);
+}
+
+/** The fresh view if it comes soon, else `last`. */
+async function within({ clock }: Services, fresh: Promise<View>, last: View): Promise<View> {
   const { promise, resolve } = Promise.withResolvers<View>();
-  const cancel = services.clock.after(graceMs, () => resolve(last));
+  const cancel = clock.after(graceMs, () => resolve(last));
   fresh.then(resolve).finally(cancel);
   return promise;
 }
@@ -84,24 +92,68 @@ export function wantedAgent(params: Params): string | undefined {
   return typeof named === 'string' ? named : undefined;
 }
 
-/** The owner of a URI: who lists it, else who has the template with the longest literal beginning. */
+/**
+ * The owner of a URI: whom it names, else who lists it, else who has the template with the longest literal
+ * beginning, else the only agent. Throws RouterError `NotFound` or `Ambiguous`.
+ */
 export async function locateUri(
   services: Services,
   surface: McpSurface,
   uri: string,
   wanted?: string,
 ): Promise<Owner> {
+  const named = qualifiesUris(surface) ? ownerNamedBy(surface, uri, wanted) : undefined;
+  if (named !== undefined && (await isShown(services, surface, named))) return named;
   const listed = await locateListed(services, surface, uri, wanted);
   if (listed !== undefined) return listed;
   const templates = await services.views.of(surface, 'templates');
+  const owner = ownerByTemplate(templates, surface, uri, wanted) ?? onlyAgent(surface, uri);
+  if (owner === undefined) throw new RouterError('NotFound', `resource '${uri}' was not found`);
+  return owner;
+}
+
+function ownerNamedBy(surface: McpSurface, uri: string, wanted: string | undefined): Owner | undefined {
+  const named = readQualifiedUri(uri);
+  if (named === undefined || !surface.agents.includes(named.agent)) return undefined;
+  if (wanted !== undefined && wanted !== named.agent) return undefined;
+  const name = renamedBack({ agent: named.agent, name: named.uri }, surface.resources);
+  return { agent: named.agent, name };
+}
+
+/** Without a filter no list is needed for a URI that says whose it is: it may as well be one that no list has. */
+async function isShown(services: Services, surface: McpSurface, { agent, name }: Owner): Promise<boolean> {
+  if (isDenied(name, surface.resources)) return false;
+  if (passes(name, surface.resources)) return true;
+  const templates = await services.views.of(surface, 'templates');
+  return [...templates.byExposed.values()].some(
+    (template) => template.agent === agent && name.startsWith(literalStart(template.name)),
+  );
+}
+
+function ownerByTemplate(
+  templates: View,
+  surface: McpSurface,
+  uri: string,
+  wanted: string | undefined,
+): Owner | undefined {
   let best: ViewItem | undefined;
   for (const item of templates.byExposed.values()) {
     if (wanted !== undefined && item.agent !== wanted) continue;
-    const literal = literalStart(item.name);
-    if (uri.startsWith(literal) && literal.length > literalStart(best?.name ?? '').length) best = item;
+    const literal = literalStart(item.exposed);
+    const isLonger = literal.length > literalStart(best?.exposed ?? '').length;
+    if (isLonger && uri.startsWith(literal)) best = item;
   }
-  if (best === undefined) throw new RouterError('NotFound', `resource '${uri}' was not found`);
-  return { agent: best.agent, name: uri };
+  if (best === undefined) return undefined;
+  const name = renamedBack({ agent: best.agent, name: uri }, surface.resources);
+  return isDenied(name, surface.resources) ? undefined : { agent: best.agent, name };
+}
+
+/** Resources need not be listed; behind one agent there is no question whose they are. */
+function onlyAgent(surface: McpSurface, uri: string): Owner | undefined {
+  const [agent] = surface.agents;
+  if (agent === undefined || surface.agents.length > 1) return undefined;
+  const name = renamedBack({ agent, name: uri }, surface.resources);
+  return passes(name, surface.resources) ? { agent, name } : undefined;
 }
 
 async function locateListed(
@@ -116,12 +168,6 @@ async function locateListed(
     if (error instanceof RouterError && error.code === 'NotFound') return undefined;
     throw error;
   }
-}
-
-/** What a URI template (RFC 6570) says before its first expression. */
-function literalStart(template: string): string {
-  const brace = template.indexOf('{');
-  return brace < 0 ? template : template.slice(0, brace);
 }
 
 /** A string member of params that a method cannot do without. */

@@ -5,6 +5,7 @@ import type { McpSurface } from '#routing/surface.ts';
 import type { Services } from '../services.ts';
 import type { AgentCall } from '../upstream/send.ts';
 import { callWith, withParams } from './agent-call.ts';
+import type { Expose } from './expose-uris.ts';
 import type { Speaker } from './inbound.ts';
 
 /** What an aggregate makes of one request. */
@@ -12,7 +13,13 @@ export type Outcome =
   /** JSON text of the result. */
   | { readonly kind: 'result'; readonly text: string }
   /** The agent's own answer is the answer. */
-  | { readonly kind: 'relay'; readonly call: AgentCall; readonly agent: string };
+  | {
+      readonly kind: 'relay';
+      readonly call: AgentCall;
+      readonly agent: string;
+      /** How clients see URIs in it; absent where they stay as they are. */
+      readonly expose?: Expose | undefined;
+    };
 
 export interface AggregateRequest {
   readonly surface: McpSurface;
@@ -23,14 +30,20 @@ export interface AggregateRequest {
   readonly text: string | undefined;
 }
 
-/** Sends the request on with these params, as it came when they are its own. */
-export function relayTo(request: AggregateRequest, agent: string, params: Params): Outcome {
+/** Sends the request on with these params, as it came when they are its own; `expose` is for the answer. */
+export function relayTo(
+  request: AggregateRequest,
+  agent: string,
+  params: Params,
+  expose?: Expose | undefined,
+): Outcome {
   const { surface, speaker, message } = request;
   const key = `${surface.namespace}/${agent}`;
   if (params === message.params) {
     return {
       kind: 'relay',
       agent,
+      expose,
       call: callWith(key, message, { speaker, headers: request.headers, text: request.text }),
     };
   }
@@ -39,6 +52,7 @@ export function relayTo(request: AggregateRequest, agent: string, params: Params
   return {
     kind: 'relay',
     agent,
+    expose,
     call: callWith(key, changed.message, { speaker, headers: changed.headers }),
   };
 }

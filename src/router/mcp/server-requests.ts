@@ -1,7 +1,5 @@
 import { isObject } from '#kit/json.ts';
 import { isRequest, isRequestId, type RequestId } from '#mcp/jsonrpc.ts';
-import { createSseDecoder, encodeMessage } from '#mcp/sse.ts';
-import type { AnswerHeaders } from '../upstream/send.ts';
 
 /**
  * Behind an aggregate several agents ask one client, each counting its requests by itself. The id that the
@@ -24,39 +22,16 @@ export function readRequestId(id: unknown): { readonly agent: string; readonly i
   }
 }
 
-/**
- * Rewrites the ids of an agent's requests in the event stream of a call. Event ids are dropped: a stream that
- * broke is resumed at an agent's own endpoint only. Answers in plain JSON pass untouched.
- */
-export function renameServerRequests(
+/** An agent's message with the id that clients see, when it asks something or takes that back; else the same. */
+export function renameServerRequest(
   agent: string,
-): (headers: AnswerHeaders) => ((chunk: Buffer) => string) | undefined {
-  return (headers) => {
-    if (!String(headers['content-type'] ?? '').startsWith('text/event-stream')) return undefined;
-    const decoder = createSseDecoder();
-    return (chunk) => {
-      const events = decoder.push(chunk);
-      if (events.length === 0) return ': \n\n';
-      return events.map((event) => (event.data === '' ? ': \n\n' : rename(agent, event.data))).join('');
-    };
-  };
+  message: Record<string, unknown>,
+): Record<string, unknown> {
+  if (isRequest(message)) return { ...message, id: exposeRequestId(agent, message.id) };
+  return message['method'] === 'notifications/cancelled' ? renameCancelled(agent, message) : message;
 }
 
-function rename(agent: string, data: string): string {
-  let message: unknown;
-  try {
-    message = JSON.parse(data);
-  } catch {
-    return '';
-  }
-  if (isRequest(message)) return encodeMessage({ ...message, id: exposeRequestId(agent, message.id) });
-  if (isObject(message) && message['method'] === 'notifications/cancelled') {
-    return encodeMessage(renameCancelled(agent, message));
-  }
-  return `event: message\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`;
-}
-
-function renameCancelled(agent: string, message: Record<string, unknown>): unknown {
+function renameCancelled(agent: string, message: Record<string, unknown>): Record<string, unknown> {
   const params = isObject(message['params']) ? message['params'] : {};
   const id = params['requestId'];
   return isRequestId(id)

@@ -7,7 +7,7 @@ import {
   corpusTools,
   heldOutQueries,
 } from '#test/fixtures/search/corpus.ts';
-import { mergeParts } from '../catalog/views.ts';
+import { mergeParts } from '../catalog/merge-parts.ts';
 import { buildIndex } from './build-index.ts';
 import type { EverydayWords } from './everyday-words.ts';
 import { searchTools } from './query.ts';

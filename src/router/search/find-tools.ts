@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import type { View, ViewItem } from '../catalog/views.ts';
+import type { View, ViewItem } from '../catalog/view.ts';
 import { buildIndex, type SearchIndex } from './build-index.ts';
 import { searchTools } from './query.ts';
 import { structuredResult, type ToolResult, toolError } from './tool-results.ts';

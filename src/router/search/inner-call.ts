@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { paramHeadersOf } from '#mcp/headers.ts';
-import type { View } from '../catalog/views.ts';
+import type { View } from '../catalog/view.ts';
 import { nearestNames } from './nearest-names.ts';
 import { findToolName } from './router-tools.ts';
 

@@ -1,6 +1,6 @@
 import type { McpSurface } from '#routing/surface.ts';
 import type { Item } from '../catalog/list-kinds.ts';
-import type { View } from '../catalog/views.ts';
+import type { View } from '../catalog/view.ts';
 
 /** The two tools that clients of a Route with `optimize.mode: Search` see. */
 export const findToolName = 'find_tool';

@@ -18,7 +18,7 @@ import type { InvocationClaims } from '#wire/claims.ts';
 import { type AgentIdentity, deriveAgentKey, principalOf, type WireKey } from '#wire/keys.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { createVerifier } from '#wire/token.ts';
-import { answerMcp } from './fake-mcp.ts';
+import { answerMcp, tell } from './fake-mcp.ts';
 import { type AgentState, type FakeAgentOptions, type Seen, send } from './fake-state.ts';
 
 export interface FakeAgent {
@@ -32,6 +32,10 @@ export interface FakeAgent {
   readonly refused: string[];
   /** Requests whose client went away before the answer ended. */
   readonly aborted: string[];
+  /** Sends a notification on every open stream, to listeners with their subscription's id. */
+  tell(method: string, params: Record<string, unknown>): void;
+  /** Breaks every open stream. */
+  breakStreams(): void;
   stop(): Promise<void>;
 }
 
@@ -54,7 +58,9 @@ export async function startFakeAgent(options: FakeAgentOptions): Promise<FakeAge
     clock,
     replay: createReplayWindow({ clock }),
   });
-  const state: AgentState = { options, verifier, seen: [], refused: [], aborted: [], sessions: new Map() };
+  const state: AgentState = {
+    ...{ options, verifier, seen: [], refused: [], aborted: [], sessions: new Map(), streams: new Set() },
+  };
   let connections = 0;
   const server = createServer((request, response) => {
     if (request.url?.startsWith(proofPath)) connections += prove(request, response, key, instance) ? 1 : 0;
@@ -69,6 +75,10 @@ export async function startFakeAgent(options: FakeAgentOptions): Promise<FakeAge
     refused: state.refused,
     aborted: state.aborted,
     connections: () => connections,
+    tell: (method, params) => tell(state, method, params),
+    breakStreams() {
+      for (const { response } of state.streams) response.destroy();
+    },
     stop,
   };
 }

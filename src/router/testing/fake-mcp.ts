@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
-import { eraOf } from '#mcp/eras.ts';
+import { eraOf, metaKeys } from '#mcp/eras.ts';
 import { failureOf, isRequest, notificationOf, resultOf } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
 import { encodeMessage, sseHeaders } from '#mcp/sse.ts';
 import type { InvocationClaims } from '#wire/claims.ts';
-import { type AgentState, paramsOf, send } from './fake-state.ts';
+import { type AgentState, type OpenStream, paramsOf, send } from './fake-state.ts';
 
 const info = { name: 'fake-agent', version: '1' };
 const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
@@ -24,7 +24,7 @@ export function answerMcp(
     return;
   }
   if (request.method === 'GET') {
-    response.writeHead(200, sseHeaders);
+    keepStream(state, { response, session: claims.mcp?.session });
     response.write(
       encodeMessage(notificationOf('notifications/message', { level: 'info', data: claims.mcp?.session })),
     );
@@ -42,6 +42,12 @@ export function answerMcp(
     streamCall(state, response, { id: message.id, params, claims });
     return;
   }
+  if (message.method === 'subscriptions/listen') {
+    keepStream(state, { response, session: undefined, id: message.id });
+    const granted = { notifications: params['notifications'], ...stampOf(message.id) };
+    response.write(encodeMessage(notificationOf('notifications/subscriptions/acknowledged', granted)));
+    return;
+  }
   const result = resultFor(state, message.method, params, claims);
   if (result === undefined) {
     send(
@@ -56,6 +62,24 @@ export function answerMcp(
     return;
   }
   send(response, 200, resultOf(message.id, wrapResult(era, message.method, result, info)));
+}
+
+function keepStream(state: AgentState, stream: OpenStream): void {
+  stream.response.writeHead(200, sseHeaders);
+  state.streams.add(stream);
+  stream.response.once('close', () => state.streams.delete(stream));
+}
+
+function stampOf(id: string | number): Record<string, unknown> {
+  return { _meta: { [metaKeys.subscriptionId]: id } };
+}
+
+/** What a notification of the agent is to everyone who has a stream open. */
+export function tell(state: AgentState, method: string, params: Record<string, unknown>): void {
+  for (const { response, id } of state.streams) {
+    const stamp = id === undefined ? {} : stampOf(id);
+    response.write(encodeMessage(notificationOf(method, { ...params, ...stamp })));
+  }
 }
 
 const toolDefaults = [
@@ -78,7 +102,14 @@ function resultFor(
     case 'logging/setLevel':
       return {};
     case 'server/discover':
-      return { supportedVersions: ['2026-07-28'], capabilities };
+      return {
+        supportedVersions: ['2026-07-28'],
+        capabilities: { ...capabilities, ...state.options.capabilities },
+        ...(state.options.instructions !== undefined && { instructions: state.options.instructions }),
+      };
+    case 'resources/subscribe':
+    case 'resources/unsubscribe':
+      return tellsChanges(state) ? {} : undefined;
     case 'tools/list':
       return pageOf(tools, params['cursor']);
     case 'resources/list':
@@ -104,6 +135,11 @@ function resultFor(
   }
 }
 
+function tellsChanges({ options }: AgentState): boolean {
+  const declared = options.capabilities?.['resources'];
+  return isObject(declared) && declared['subscribe'] === true;
+}
+
 /** Two tools a page, so that a client that does not page sees too few. */
 function pageOf(tools: readonly Record<string, unknown>[], cursor: unknown): Record<string, unknown> {
   const from = Number(cursor ?? 0);
@@ -127,11 +163,26 @@ function callTool(
       state.sessions.set(session, count);
       return say(String(count));
     }
+    case 'link':
+      return links(String(args['uri']));
     case 'refuse':
       return { rpcError: `Tool refuse not found` };
     default:
       return say(`${state.options.name}: ${args['text'] ?? JSON.stringify(args)}`);
   }
+}
+
+/** A resource in every place of a result that names one. */
+function links(uri: string): Record<string, unknown> {
+  return {
+    content: [
+      { type: 'resource_link', uri, name: 'linked' },
+      { type: 'resource', resource: { uri, text: 'embedded' } },
+      { type: 'text', text: uri },
+    ],
+    structuredContent: { uri },
+    _meta: { ui: { resourceUri: uri } },
+  };
 }
 
 function isStreamed(name: unknown): boolean {

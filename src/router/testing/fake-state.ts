@@ -14,6 +14,9 @@ export interface FakeAgentOptions {
   readonly resources?: readonly Record<string, unknown>[];
   readonly templates?: readonly Record<string, unknown>[];
   readonly prompts?: readonly Record<string, unknown>[];
+  /** Members of its capabilities besides the usual ones. */
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly instructions?: string;
   /** Methods that are never answered. */
   readonly hang?: readonly string[];
   /** Does not hold the agent's key. */
@@ -38,6 +41,14 @@ export interface AgentState {
   readonly aborted: string[];
   /** Calls counted by session key. */
   readonly sessions: Map<string, number>;
+  /** Streams that are open: of sessions, and of `subscriptions/listen` with its id. */
+  readonly streams: Set<OpenStream>;
+}
+
+export interface OpenStream {
+  readonly response: ServerResponse;
+  readonly session: string | undefined;
+  readonly id?: string | number;
 }
 
 export function send(response: ServerResponse, status: number, body: unknown): void {

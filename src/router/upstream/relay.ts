@@ -8,7 +8,15 @@ export interface RelayOptions {
   /** Writes the answer when the agent gave none; not called once its headers went out. */
   readonly fail: (error: RouterError) => void;
   /** Changes the body as it passes, when the headers say that it should. */
-  readonly transform?: (headers: AnswerHeaders) => ((chunk: Buffer) => string | Buffer) | undefined;
+  readonly transform?: ((headers: AnswerHeaders) => Transform | undefined) | undefined;
+}
+
+/** Takes a body piece by piece. Throws for one that it cannot take; the client's connection is broken then. */
+export interface Transform {
+  /** What of it can be sent already. */
+  push(chunk: Buffer): string | Buffer;
+  /** What is left at the end. */
+  end?(): string | Buffer;
 }
 
 /**
@@ -18,7 +26,7 @@ export interface RelayOptions {
  */
 export function relay(sender: Sender, call: AgentCall, client: ServerResponse, options: RelayOptions): void {
   sender.send(call, (flow) => {
-    let transform: ((chunk: Buffer) => string | Buffer) | undefined;
+    let transform: Transform | undefined;
     const gone = () => {
       if (!client.writableFinished) flow.abort();
     };
@@ -31,9 +39,21 @@ export function relay(sender: Sender, call: AgentCall, client: ServerResponse, o
         if (transform !== undefined) delete passed['content-length'];
         client.writeHead(status, passed);
       },
-      data: (chunk) => client.write(transform === undefined ? chunk : transform(chunk)),
+      data(chunk) {
+        if (transform === undefined) return client.write(chunk);
+        const changed = tryTo(() => transform?.push(chunk));
+        if (changed === undefined) {
+          flow.abort();
+          client.destroy();
+          return true;
+        }
+        return changed.length === 0 ? true : client.write(changed);
+      },
       ended() {
-        client.end();
+        const rest = transform?.end === undefined ? '' : tryTo(() => transform?.end?.());
+        if (rest === undefined) client.destroy();
+        else if (rest.length === 0) client.end();
+        else client.end(rest);
       },
       failed(error) {
         if (client.headersSent) client.destroy();
@@ -41,4 +61,12 @@ export function relay(sender: Sender, call: AgentCall, client: ServerResponse, o
       },
     };
   });
+}
+
+function tryTo<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
 }

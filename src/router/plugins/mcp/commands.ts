@@ -6,8 +6,10 @@ import type { McpSurface } from '#routing/surface.ts';
 import { bindMessage } from '#wire/binding.ts';
 import type { Caller } from '../../caller.ts';
 import type { ListKind } from '../../catalog/list-kinds.ts';
-import type { View } from '../../catalog/views.ts';
+import type { View } from '../../catalog/view.ts';
 import { RouterError } from '../../errors.ts';
+import { refusePart } from '../../mcp/backends.ts';
+import { exposeInResult } from '../../mcp/expose-uris.ts';
 import { locate, locateUri, type Owner } from '../../mcp/locate.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import type { Services } from '../../services.ts';
@@ -64,12 +66,14 @@ const commands = new Map<string, (command: Command) => Promise<CommandAnswer> | 
 
 async function listTools({ services, surface }: Command): Promise<CommandAnswer> {
   const view = await services.views.of(surface, 'tools');
+  refusePart(surface, view);
   const tools = pick(view, ['name', 'title', 'description', 'inputSchema', 'annotations']);
   return { status: listStatus(view), body: { tools, emptyAgents: view.emptyAgents, errors: view.errors } };
 }
 
 async function listResources({ services, surface }: Command): Promise<CommandAnswer> {
   const view = await services.views.of(surface, 'resources');
+  refusePart(surface, view);
   const resources = pick(view, ['name', 'title', 'uri', 'description', 'mimeType', 'annotations']);
   return { status: listStatus(view), body: { resources, errors: view.errors } };
 }
@@ -118,10 +122,11 @@ async function readResource(command: Command): Promise<CommandAnswer> {
   const wanted = checkedAgent(command);
   const owner = await locateUri(services, surface, uri, wanted);
   const answer = await ask(services, command, `${surface.namespace}/${owner.agent}`, 'resources/read', {
-    uri,
+    uri: owner.name,
   });
   if ('status' in answer) return answer;
-  return { status: 200, body: { resource: answer.result, agent: owner.agent, errors: [] } };
+  const resource = exposeInResult('resources/read', answer.result, (own) => (own === owner.name ? uri : own));
+  return { status: 200, body: { resource, agent: owner.agent, errors: [] } };
 }
 
 async function ping(command: Command): Promise<CommandAnswer> {

@@ -17,13 +17,16 @@ import { identifyCaller, isDelegated } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
 import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
-import { aggregateCapabilities, aggregateInstructions, answerAggregate } from '../../mcp/aggregate.ts';
+import { answerAggregate } from '../../mcp/aggregate.ts';
+import { aggregateCapabilities, aggregateInstructions } from '../../mcp/aggregate-info.ts';
 import { statusOf, toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
+import { changeAnswer } from '../../mcp/answer-transform.ts';
 import type { EventStreams } from '../../mcp/event-streams.ts';
+import { type Expose, exposeInResult } from '../../mcp/expose-uris.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
 import { type AggregateRequest, type Outcome, serverInfo } from '../../mcp/outcome.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
-import { readRequestId, renameServerRequests } from '../../mcp/server-requests.ts';
+import { readRequestId } from '../../mcp/server-requests.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 import { answerHeaders } from '../../upstream/headers.ts';
@@ -117,7 +120,7 @@ function answerRequest(
 function answerOutcome(
   { services, inFlight }: PostContext,
   response: ServerResponse,
-  { message: { id }, speaker }: AggregateRequest,
+  { message: { id, method }, speaker }: AggregateRequest,
   outcome: Outcome,
 ): void {
   if (outcome.kind === 'result') {
@@ -129,7 +132,13 @@ function answerOutcome(
   relay(services.sender, outcome.call, response, {
     headers: answerHeaders,
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
-    ...(inSession && { transform: renameServerRequests(outcome.agent) }),
+    transform: changeAnswer({
+      agent: outcome.agent,
+      method,
+      asks: inSession,
+      expose: outcome.expose,
+      maxBytes: services.limits.answerBytes,
+    }),
   });
 }
 
@@ -146,12 +155,13 @@ function refuse(
   writeJson(response, unknown ? 404 : 200, toFailure(id, error));
 }
 
-function initialize(
+async function initialize(
   { services, surface }: PostContext,
   response: ServerResponse,
   message: JsonRpcRequest,
   speaker: Speaker,
-): void {
+): Promise<void> {
+  const about = await services.abouts.of(surface);
   const params = message.params ?? {};
   const revision = negotiateSessionRevision(params['protocolVersion']);
   const client = isObject(params['clientInfo']) ? params['clientInfo'] : {};
@@ -165,9 +175,9 @@ function initialize(
   });
   const result = {
     protocolVersion: revision,
-    capabilities: aggregateCapabilities,
+    capabilities: aggregateCapabilities(about, 'sessions'),
     serverInfo: serverInfo(services),
-    instructions: aggregateInstructions(surface),
+    instructions: aggregateInstructions(surface, about, services.limits.mergedInstructionsChars),
   };
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision };
   writeJson(response, 200, { jsonrpc: '2.0', id: message.id, result }, headers);
@@ -269,9 +279,14 @@ async function answerCollected(services: Services, request: AggregateRequest): P
       await collect(services.sender, outcome.call, { maxBytes: services.limits.answerBytes }),
       id,
     );
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) return exposed(answer, request.message.method, outcome.expose);
     throw new RouterError('AgentAnswer', `Agent '${outcome.agent}' sent no JSON-RPC answer`);
   } catch (error) {
     return toFailure(id, error);
   }
+}
+
+function exposed(answer: JsonRpcResponse, method: string, expose: Expose | undefined): JsonRpcResponse {
+  if (expose === undefined || !('result' in answer)) return answer;
+  return { ...answer, result: exposeInResult(method, answer.result, expose) };
 }
