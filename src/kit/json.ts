@@ -7,12 +7,39 @@ export type JsonObject = { [key: string]: Json };
  * Members whose value is undefined are left out, as JSON.stringify does.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  // One native call for what is in order already, as most of what is sent is.
+  return isInOrder(value) ? JSON.stringify(value) : sortedJson(value);
+}
+
+/** Whether JSON.stringify writes a value in canonical form: plain data whose objects have their keys in order. */
+function isInOrder(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return isPrimitive(value);
+  if (Array.isArray(value)) return value.every((item) => item === undefined || isInOrder(item));
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  let before: string | undefined;
+  for (const key in value) {
+    if (before !== undefined && key < before) return false;
+    const member = (value as Record<string, unknown>)[key];
+    if (member !== undefined && !isInOrder(member)) return false;
+    before = key;
+  }
+  return true;
+}
+
+function isPrimitive(value: unknown): boolean {
+  return (
+    value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  );
+}
+
+function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => sortedJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const members: string[] = [];
   for (const key of Object.keys(value).sort()) {
     const member = (value as Record<string, unknown>)[key];
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+    if (member !== undefined) members.push(`${JSON.stringify(key)}:${sortedJson(member)}`);
   }
   return `{${members.join(',')}}`;
 }

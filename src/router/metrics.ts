@@ -1,37 +1,59 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { registerDurations } from './durations.ts';
 import type { Services } from './services.ts';
 
 export interface RouterMetrics {
   readonly registry: Registry;
-  observe(
-    labels: { readonly surface: string; readonly method: string; readonly status: number },
-    seconds: number,
-  ): void;
+  observe(labels: Labels, seconds: number): void;
 }
 
 /** Label values come from closed sets: surfaces, methods that the router knows, status codes. */
 export function createRouterMetrics(services: Services, registry = new Registry()): RouterMetrics {
-  const requests = new Counter({
+  const tallies = new Map<string, Tally>();
+  new Counter({
     name: 'ploinky_router_requests_total',
     help: 'Requests answered, by surface, method and status.',
     labelNames: ['surface', 'method', 'status'],
     registers: [registry],
+    collect() {
+      for (const tally of tallies.values()) {
+        this.inc({ surface: tally.surface, method: tally.method, status: tally.status }, tally.count);
+        tally.count = 0;
+      }
+    },
   });
-  const duration = new Histogram({
+  const durations = registerDurations(registry, {
     name: 'ploinky_router_request_duration_seconds',
     help: 'Time from the first byte of a request to the last of its answer, streams included.',
-    labelNames: ['surface'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
-    registers: [registry],
+    label: 'surface',
   });
   addTableGauges(services, registry);
   return {
     registry,
-    observe({ surface, method, status }, seconds) {
-      requests.inc({ surface, method: methods.has(method) ? method : 'other', status });
-      duration.observe({ surface }, seconds);
+    observe(labels, seconds) {
+      tallyOf(tallies, labels).count += 1;
+      durations.observe(labels.surface, seconds);
     },
   };
+}
+
+interface Labels {
+  readonly surface: string;
+  readonly method: string;
+  readonly status: number;
+}
+
+/** Requests since they were last read, which is when prom-client hears of them. */
+interface Tally extends Labels {
+  count: number;
+}
+
+function tallyOf(tallies: Map<string, Tally>, { surface, method, status }: Labels): Tally {
+  const known = methods.has(method) ? method : 'other';
+  const key = `${status} ${known} ${surface}`;
+  const tally = tallies.get(key) ?? { surface, method: known, status, count: 0 };
+  if (tally.count === 0) tallies.set(key, tally);
+  return tally;
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -11,7 +11,11 @@ export interface CallBinding {
 
 /** `bh`: base64url(SHA-256(canonical JSON of `{tool, arguments}`)). */
 export function bodyHash(call: CallBinding): string {
-  return hash('sha256', canonicalJson({ tool: call.tool, arguments: call.arguments }), 'base64url');
+  const named = `"tool":${JSON.stringify(call.tool)}}`;
+  // As canonicalJson writes it, which leaves out what is undefined.
+  const text =
+    call.arguments === undefined ? `{${named}` : `{"arguments":${canonicalJson(call.arguments)},${named}`;
+  return hash('sha256', text, 'base64url');
 }
 
 /**

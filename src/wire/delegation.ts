@@ -1,7 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { InvocationClaims } from './claims.ts';
 import { InvocationRejected } from './errors.ts';
-import { keyObjectOf, type WireKey } from './keys.ts';
+import { hmacText } from './hmac.ts';
+import type { WireKey } from './keys.ts';
 
 /** Agents calling agents calling agents: beyond this many hops it is a loop. */
 export const mostHops = 8;
@@ -12,7 +13,7 @@ export const mostHops = 8;
  * them. Members count in the order in which they stand, which parsing keeps.
  */
 export function delegationTag(key: WireKey, claimsJson: string): string {
-  return createHmac('sha256', keyObjectOf(key)).update(claimsJson).digest('base64url');
+  return hmacText(key, claimsJson);
 }
 
 /** Throws InvocationRejected unless one of the router's keys made the claims' tag and the hops are few enough. */

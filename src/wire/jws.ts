@@ -1,7 +1,8 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { isObject } from '#kit/json.ts';
 import { InvocationRejected } from './errors.ts';
-import { type KeyRing, keyObjectOf, type WireKey } from './keys.ts';
+import { hmacText } from './hmac.ts';
+import type { KeyRing, WireKey } from './keys.ts';
 
 /** Tokens are sent in a header: anything longer is refused unread. */
 const maxTokenLength = 8192;
@@ -10,7 +11,7 @@ const signatureLength = 43;
 /** JWS compact serialisation (RFC 7515 §3.1) with HS256 and header `{alg, typ, kid}`. */
 export function signCompact(key: WireKey, payload: string): string {
   const input = `${headerOf(key)}.${Buffer.from(payload).toString('base64url')}`;
-  return `${input}.${macOf(keyObjectOf(key), input).toString('base64url')}`;
+  return `${input}.${hmacText(key, input)}`;
 }
 
 export interface CompactContent {

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '#kit/clock.ts';
+import { oncePerObject } from '#kit/memo.ts';
 import type { Random } from '#kit/random.ts';
 import { bodyHash, type CallBinding } from './binding.ts';
 import { defaultScope, type InvocationClaims, type McpContext, readClaims, type WireUser } from './claims.ts';
@@ -10,6 +11,7 @@ import { type AgentIdentity, createKeyRing, type KeyRing, principalOf, type Wire
 import type { ReplayWindow } from './replay.ts';
 
 export interface MintOptions {
+  /** Not to be changed afterwards, as `mcp`. */
   readonly agent: AgentIdentity;
   /** uid of the workload instance that will verify. */
   readonly instance: string;
@@ -31,29 +33,41 @@ export interface MintOptions {
 
 /** A token for one call to one workload (contract: invocation token). */
 export function mintInvocation(key: WireKey, options: MintOptions): string {
-  const iat = Math.floor(options.now / 1000);
-  const ttl = Math.min(120, Math.max(5, options.ttlSeconds ?? 60));
-  const claims: InvocationClaims = {
-    typ: 'invocation',
-    iss: 'ploinky-router',
-    aud: principalOf(options.agent.namespace, options.agent.name),
-    sub: options.user?.id ?? '',
-    caller: options.caller,
-    tool: options.call.tool,
-    scope: defaultScope,
-    bh: bodyHash(options.call),
-    usr: options.user,
-    jti: options.random.bytes(16).toString('base64url'),
-    iat,
-    exp: iat + ttl,
-    ims: Math.floor(options.now) % 1000,
-    wl: options.instance,
-    hop: options.hop ?? 0,
-    ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
-  };
-  const text = JSON.stringify(claims);
+  const text = claimsText(options);
   if (options.delegation === undefined) return signCompact(key, text);
   return signCompact(key, `${text.slice(0, -1)},"del":"${delegationTag(options.delegation, text)}"}`);
+}
+
+/**
+ * InvocationClaims as JSON.stringify writes them, put together of parts: most of them are the same in every token for
+ * an agent or of a session.
+ */
+function claimsText(options: MintOptions): string {
+  const { agent, user, call, mcp, hop = 0 } = options;
+  const iat = Math.floor(options.now / 1000);
+  const exp = iat + Math.min(120, Math.max(5, options.ttlSeconds ?? 60));
+  const ims = Math.floor(options.now) % 1000;
+  const jti = options.random.bytes(16).toString('base64url');
+  const head = `{"typ":"invocation","iss":"ploinky-router","aud":${audienceText(agent)},"sub":${text(user?.id ?? '')}`;
+  const what = `,"caller":${text(options.caller)},"tool":${text(call.tool)},"scope":${scopeText},"bh":"${bodyHash(call)}"`;
+  const who = `,"usr":${user === null ? 'null' : JSON.stringify(user)},"jti":"${jti}"`;
+  const when = `,"iat":${iat},"exp":${exp},"ims":${ims},"wl":${text(options.instance)},"hop":${hop}`;
+  return `${head}${what}${who}${when}${mcp === undefined ? '' : `,"mcp":${contextText(mcp)}`}}`;
+}
+
+const scopeText = JSON.stringify(defaultScope);
+const audienceText = oncePerObject(({ namespace, name }: AgentIdentity) =>
+  JSON.stringify(principalOf(namespace, name)),
+);
+const sessionText = oncePerObject((mcp: McpContext) => JSON.stringify(mcp));
+
+/** A session's context is the same object in all of its calls; one of a stateless request is seen once. */
+function contextText(mcp: McpContext): string {
+  return mcp.session === undefined ? JSON.stringify(mcp) : sessionText(mcp);
+}
+
+function text(value: string): string {
+  return JSON.stringify(value);
 }
 
 export interface Verifier {

@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
+import { oncePerObject } from '#kit/memo.ts';
 import type { Random } from '#kit/random.ts';
 import type { McpContext } from '#wire/claims.ts';
 import { seal, unseal } from '#wire/seal.ts';
@@ -56,11 +57,14 @@ export function createSessions(options: {
     seal: (session) =>
       sealFitting(options.keys, { ...session, expires: seconds() + Math.floor(options.ttlMs / 1000) }),
     open(id, scope, caller) {
-      const session = opened.get(id) ?? read(unseal(options.keys.sessionSeal, purpose, id));
+      const known = opened.get(id);
+      const session = known ?? read(unseal(options.keys.sessionSeal, purpose, id));
       if (session === undefined || session.expires <= seconds()) return undefined;
       if (session.scope !== scope || session.user !== (caller.user?.id ?? '')) return undefined;
-      if (opened.size >= mostOpened) opened.clear();
-      opened.set(id, session);
+      if (known === undefined) {
+        if (opened.size >= mostOpened) opened.clear();
+        opened.set(id, session);
+      }
       return ended.has(session.key) ? undefined : session;
     },
     end({ key, expires }) {
@@ -79,10 +83,14 @@ export function createSessions(options: {
 }
 
 /** What an agent-server is told about the session. */
-export function contextOf(session: Session): McpContext {
-  const { key, revision, capabilities, client } = session;
-  return { session: key, revision, capabilities, ...(client !== undefined && { client }) };
-}
+export const contextOf = oncePerObject(
+  ({ key, revision, capabilities, client }: Session): McpContext => ({
+    session: key,
+    revision,
+    capabilities,
+    ...(client !== undefined && { client }),
+  }),
+);
 
 function sealFitting(keys: RouterKeys, session: Session): string {
   let capabilities = session.capabilities;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '#kit/clock.ts';
 import type { Target, TargetEndpoint } from '#routing/target.ts';
 import { RouterError } from '../errors.ts';
@@ -15,35 +15,41 @@ export interface ReadyOptions {
   /** How long to wait for an agent that is starting. */
   readonly waitMs: number;
   /** Calls with the same value go to the same instance while it lives: a session's state is there. */
-  readonly affinity?: string;
+  readonly affinity?: string | undefined;
   /** uid of the only instance that will do. */
-  readonly only?: string;
+  readonly only?: string | undefined;
   /** Instance that just failed: another one is waited for. */
-  readonly except?: TargetEndpoint;
+  readonly except?: TargetEndpoint | undefined;
 }
 
 /**
  * An instance of the agent that takes calls. Answers at once when there is one; an agent that is starting is
- * waited for by watch, not by polling. Throws AgentUnavailable with a message fit for clients.
+ * waited for by watch, not by polling. Throws or rejects with AgentUnavailable, with a message fit for clients.
  */
-export async function findReady(key: string, options: ReadyOptions): Promise<Ready> {
-  const first = look(key, options);
-  if (first !== undefined) return first;
+export function findReady(key: string, options: ReadyOptions): Ready | Promise<Ready> {
+  return look(key, options) ?? awaitReady(key, options);
+}
+
+async function awaitReady(key: string, options: ReadyOptions): Promise<Ready> {
   await changeOrTimeout(key, options);
-  const second = look(key, options);
-  if (second !== undefined) return second;
+  const found = look(key, options);
+  if (found !== undefined) return found;
   throw unavailable(key, options);
 }
 
-function look(key: string, { tables, affinity, only, except }: ReadyOptions): Ready | undefined {
-  const target = tables.current().targets.get(key);
+function look(key: string, options: ReadyOptions): Ready | undefined {
+  const target = options.tables.current().targets.get(key);
   if (target === undefined) return undefined;
-  const candidates = target.ready.filter(
+  const endpoint = choose(candidates(target, options), options.affinity);
+  return endpoint === undefined ? undefined : { target, endpoint };
+}
+
+function candidates({ ready }: Target, { only, except }: ReadyOptions): readonly TargetEndpoint[] {
+  if (only === undefined && except === undefined) return ready;
+  return ready.filter(
     ({ uid, address }) =>
       (only === undefined || uid === only) && (uid !== except?.uid || address !== except.address),
   );
-  const endpoint = choose(candidates, affinity);
-  return endpoint === undefined ? undefined : { target, endpoint };
 }
 
 /** Rendezvous hashing: when instances come or go only the sessions of those move. */
@@ -56,7 +62,7 @@ function choose(
   let best: TargetEndpoint | undefined;
   let bestScore = '';
   for (const endpoint of endpoints) {
-    const score = createHash('sha256').update(`${salt} ${endpoint.uid}`).digest('hex');
+    const score = hash('sha256', `${salt} ${endpoint.uid}`, 'hex');
     if (score > bestScore) [best, bestScore] = [endpoint, score];
   }
   return best;

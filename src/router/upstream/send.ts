@@ -14,7 +14,7 @@ import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
 import type { AgentPool } from './agent-pool.ts';
 import type { Pools } from './pools.ts';
-import { findReady, type Ready } from './ready.ts';
+import { findReady, type Ready, type ReadyOptions } from './ready.ts';
 
 /** One request to one agent. */
 export interface AgentCall {
@@ -81,10 +81,12 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-class Attempt implements Flow {
+/** One call on its way; undici's handler too, because objects and closures of a call's own add up. */
+class Attempt implements Flow, Dispatcher.DispatchHandler {
   readonly #options: SenderOptions;
   readonly #call: AgentCall;
   readonly #sink: AnswerSink;
+  #ready: Ready | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #sent = false;
   #retried = false;
@@ -96,10 +98,12 @@ class Attempt implements Flow {
     this.#sink = makeSink(this);
   }
 
+  /** Nothing is waited for when an instance is ready and a connection to it was made before. */
   start(): void {
-    this.#locate()
-      .then((ready) => this.#dispatch(ready))
-      .catch((error) => this.#fail(error));
+    const found = findReady(this.#call.agent, this.#wanted(undefined));
+    if (found instanceof Promise)
+      found.then((ready) => this.#dispatch(ready)).catch((error) => this.#fail(error));
+    else this.#dispatch(found);
   }
 
   resume(): void {
@@ -111,28 +115,58 @@ class Attempt implements Flow {
     this.#controller?.abort(new RouterError('ClientGone', 'The client went away.'));
   }
 
-  #locate(except?: Ready['endpoint']): Promise<Ready> {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#sent = true;
+    if (this.#over) controller.abort(new RouterError('ClientGone', 'The client went away.'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    this.#sink.head(status, headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#over && !this.#sink.data(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.ended();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#ready === undefined) this.#fail(error);
+    else this.#lost(this.#ready, error);
+  }
+
+  #wanted(except: Ready['endpoint'] | undefined): ReadyOptions {
     const { tables, clock, limits } = this.#options;
-    const { instance } = this.#call;
-    const affinity = this.#call.mcp?.session;
-    return findReady(this.#call.agent, {
-      ...(instance !== undefined && { only: instance }),
+    const { instance, mcp, readyWaitMs } = this.#call;
+    return {
       tables,
       clock,
-      waitMs: this.#call.readyWaitMs ?? limits.readyWaitMs,
-      ...(affinity !== undefined && { affinity }),
-      ...(except !== undefined && { except }),
-    });
+      waitMs: readyWaitMs ?? limits.readyWaitMs,
+      affinity: mcp?.session,
+      only: instance,
+      except,
+    };
   }
 
   #dispatch(ready: Ready): void {
     if (this.#over) return;
-    const pool = this.#options.pools.of(ready.target, ready.endpoint);
-    const key = pool.signingKey();
-    if (key !== undefined) {
-      this.#sendBy(pool, key, ready);
-      return;
+    this.#ready = ready;
+    try {
+      const pool = this.#options.pools.of(ready.target, ready.endpoint);
+      const key = pool.signingKey();
+      if (key !== undefined) this.#sendBy(pool, key, ready);
+      else this.#prove(pool, ready);
+    } catch (error) {
+      this.#fail(error);
     }
+  }
+
+  #prove(pool: AgentPool, ready: Ready): void {
     pool
       .prove()
       .then(
@@ -143,30 +177,19 @@ class Attempt implements Flow {
   }
 
   #sendBy(pool: AgentPool, key: WireKey, ready: Ready): void {
-    const { method, path, body = null } = this.#call;
-    const silence = this.#call.silenceMs ?? this.#options.limits.callTimeoutMs;
-    const headers = { ...this.#call.headers, authorization: `Bearer ${this.#mint(key, ready)}` };
-    const request = {
-      method: method as Dispatcher.HttpMethod,
-      path,
-      headers,
-      body,
-      headersTimeout: silence,
-      bodyTimeout: silence,
-    };
-    pool.dispatcher.dispatch(request, {
-      onRequestStart: (controller) => {
-        this.#controller = controller;
-        this.#sent = true;
-        if (this.#over) controller.abort(new RouterError('ClientGone', 'The client went away.'));
+    const { method, path, headers, body = null, silenceMs } = this.#call;
+    const silence = silenceMs ?? this.#options.limits.callTimeoutMs;
+    pool.dispatcher.dispatch(
+      {
+        method: method as Dispatcher.HttpMethod,
+        path,
+        headers: withToken(headers, this.#mint(key, ready)),
+        body,
+        headersTimeout: silence,
+        bodyTimeout: silence,
       },
-      onResponseStart: (_, status, responseHeaders) => this.#sink.head(status, responseHeaders),
-      onResponseData: (controller, chunk) => {
-        if (!this.#over && !this.#sink.data(chunk)) controller.pause();
-      },
-      onResponseEnd: () => this.#end(),
-      onResponseError: (_, error) => this.#lost(ready, error),
-    });
+      this,
+    );
   }
 
   #mint(key: WireKey, { target, endpoint }: Ready): string {
@@ -187,12 +210,6 @@ class Attempt implements Flow {
     });
   }
 
-  #end(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#sink.ended();
-  }
-
   /** A call of which nothing was sent is worth a second try at an instance that took the place of this one. */
   #lost(ready: Ready, error: unknown): void {
     if (this.#over) return;
@@ -202,12 +219,10 @@ class Attempt implements Flow {
       return;
     }
     this.#retried = true;
-    this.#locate(ready.endpoint)
-      .then(
-        (next) => this.#dispatch(next),
-        () => this.#fail(this.#translate(ready, error)),
-      )
-      .catch((thrown) => this.#fail(thrown));
+    Promise.resolve(findReady(this.#call.agent, this.#wanted(ready.endpoint))).then(
+      (next) => this.#dispatch(next),
+      () => this.#fail(this.#translate(ready, error)),
+    );
   }
 
   #translate({ target }: Ready, error: unknown): RouterError {
@@ -234,4 +249,15 @@ class Attempt implements Flow {
       error instanceof RouterError ? error : new RouterError('AgentLost', messageOf(error), { cause: error }),
     );
   }
+}
+
+/** As undici takes them without looking at each key anew: name, value, name, value. */
+function withToken(headers: Readonly<Record<string, string>>, token: string): string[] {
+  const flat: string[] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat.push(name, value);
+  }
+  flat.push('authorization', `Bearer ${token}`);
+  return flat;
 }
