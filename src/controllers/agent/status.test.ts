@@ -127,3 +127,12 @@ test('what is known of the tools stays known while the agent is away', () => {
   assert.equal(away.toolCount, 4);
   assert.equal(away.toolsDigest, 'd4');
 });
+
+test('what is known of the tools is told with the endpoint of the instance, not before', () => {
+  const before = makeObserved({ instances: [makeInstance({ ready: false })] });
+  const early = statusFor({ reports: [makeReport()] }, before);
+  assert.deepEqual([early.endpoints, early.toolCount, early.toolsDigest], [[], undefined, undefined]);
+  const after = makeObserved({ instances: [makeInstance({ ready: true })] });
+  const { endpoints, toolCount } = statusFor({ reports: [makeReport()] }, after);
+  assert.deepEqual([endpoints?.length, toolCount], [1, 2]);
+});

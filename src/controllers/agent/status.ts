@@ -34,7 +34,7 @@ export function statusOf(facts: AgentFacts, verdict: Verdict, observed: Observed
     selector: `${agentLabel}=${agent.metadata.name}`,
     restarts: facts.history.restarts,
     endpoints,
-    ...describeTools(facts, reports),
+    ...describeTools(facts, reportsOf(endpoints, reports)),
     ...(observed?.codeRevision === undefined ? {} : { codeRevision: observed.codeRevision }),
   };
 }
@@ -67,6 +67,14 @@ function currentReports(reports: readonly AgentReport[], observed: Observed | un
 
 function live(observed: Observed | undefined): readonly ObservedInstance[] {
   return observed?.instances.filter((instance) => instance.exit === undefined) ?? [];
+}
+
+/** What an agent-server says before its pod takes calls is told together with that it does: one write, not two. */
+function reportsOf(
+  endpoints: NonNullable<AgentStatus['endpoints']>,
+  reports: readonly AgentReport[],
+): AgentReport[] {
+  return reports.filter(({ instance }) => endpoints.some(({ uid }) => uid === instance));
 }
 
 /** What is known of the tools stays known while the agent is away: columns and tables do not flicker. */

@@ -58,7 +58,7 @@ export function startCaches(options: KubernetesDriverOptions, onChange: (id: Wor
   const stops = [
     pods.cache.subscribe((event) => tell(event, podMatters(event))),
     claims.cache.subscribe((event) => tell(event, claimMatters(event))),
-    policies.cache.subscribe((event) => tell(event, true)),
+    policies.cache.subscribe((event) => tell(event, event.type !== 'added')),
     options.secrets.subscribe((event) => tell(event, event.type !== 'added')),
     options.configMaps.subscribe((event) => tell(event, event.type !== 'added')),
   ];
