@@ -57,11 +57,14 @@ export async function runAgents(
   };
 }
 
-/** Late Events and reconciles: until no request was made for two seconds, or for half a minute at most. */
+/** Late Events and reconciles: until nothing was written for two seconds, or for half a minute at most. */
 async function untilQuiet(controller: Program): Promise<void> {
   let last = -1;
   for (let looks = 0; looks < 15; looks += 1) {
-    const now = await controller.metric('rest_client_requests_total', 'method="P');
+    // Its Lease, which it renews as often, is the only thing that it writes with PUT.
+    const now =
+      (await controller.metric('rest_client_requests_total', 'method="POST"')) +
+      (await controller.metric('rest_client_requests_total', 'method="PATCH"'));
     if (now === last) return;
     last = now;
     await systemClock.sleep(2_000);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#kit/clock.ts';
 import { createClient } from '#kube/client.ts';
@@ -16,12 +16,9 @@ export interface OwnGround extends Ground {
   stop(): Promise<void>;
 }
 
-let serial = 0;
-
 /** `app` is the folder of the bundled programs. */
 export async function openGround(scope: Scope, app: string): Promise<OwnGround> {
-  const folder = join(scope.folder, `g${++serial}`);
-  mkdirSync(folder, { mode: 0o700 });
+  const folder = makeFolder(scope);
   const socket = join(folder, 'api.sock');
   const api = await startAndHear(scope, 'api.ts', [folder]);
   const client = createClient({
@@ -50,6 +47,13 @@ export async function openGround(scope: Scope, app: string): Promise<OwnGround> 
       await api.stop();
     },
   };
+}
+
+/** In memory, where that can be: how fast a disk takes what the API writes is not what is measured. */
+function makeFolder(scope: Scope): string {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : scope.folder, 'pb-'));
+  scope.defer(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** What a pod finds in its service account, made of the API's own identity. */
