@@ -28,7 +28,10 @@ export class AskedCall {
   readonly #options: AskedCallOptions;
   readonly #open = new Map<string, OpenQuestion>();
   readonly #stop = new AbortController();
-  readonly #ended: Promise<void>;
+  /** To be called when it waits for its client. */
+  readonly onParked: (() => void) | undefined;
+  /** Resolves when there is a result, or an error. */
+  readonly ended: Promise<void>;
   #outcome: Promise<Result> | undefined;
   #changed = Promise.withResolvers<void>();
   #client: CallContext | undefined;
@@ -40,14 +43,16 @@ export class AskedCall {
     as: { readonly session: string; readonly capabilities: CallContext['capabilities'] },
     start: (context: CallContext) => Promise<Result>,
     options: AskedCallOptions,
+    onParked?: () => void,
   ) {
     this.#options = options;
+    this.onParked = onParked;
     const outcome = start(this.#contextFrom(base, as));
     const ended = () => {
       this.#outcome = outcome;
       this.#tell();
     };
-    this.#ended = outcome.then(ended, ended);
+    this.ended = outcome.then(ended, ended);
   }
 
   /** What is asked and not answered yet. */
@@ -93,7 +98,7 @@ export class AskedCall {
       else question.answer(answer);
     }
     if (this.#outcome !== undefined) return;
-    void this.#ended.then(this.#options.clock.after(this.#options.graceMs, () => this.cancel(reason)));
+    void this.ended.then(this.#options.clock.after(this.#options.graceMs, () => this.cancel(reason)));
   }
 
   cancel(reason: unknown): void {

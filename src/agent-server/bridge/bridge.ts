@@ -16,6 +16,7 @@ import type { Result } from '#mcp/results.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CallContext } from '../source.ts';
 import { AskedCall } from './asked-call.ts';
+import { createLanes, type Lane } from './lanes.ts';
 import { type Claim, createParkedCalls, digestOfCall } from './parked-calls.ts';
 import { answerRounds } from './rounds.ts';
 
@@ -36,13 +37,19 @@ export interface Bridge {
    * A request of a client that the server serves in `served`, which is not the client's own era. `send` sends it as
    * its context says. Throws RpcError in the terms of the client's era.
    */
-  request(served: Era, method: string, params: Params, context: CallContext, send: Send): Promise<Result>;
+  request(served: Served, method: string, params: Params, context: CallContext, send: Send): Promise<Result>;
   /** What was told while nobody listened, or cannot be told in the client's era. */
   readonly dropped: Readonly<Record<DroppedKind, number>>;
   /** Counts one more of them. */
   drop(kind: DroppedKind): void;
   readonly parked: number;
   close(): void;
+}
+
+export interface Served {
+  readonly era: Era;
+  /** Its questions name no call, so that one call at a time runs in an upstream session. */
+  readonly oneByOne: boolean;
 }
 
 export type DroppedKind = 'progress' | 'log' | 'elicitationComplete';
@@ -52,23 +59,16 @@ const graceMs = 1000;
 
 export function createBridge(options: BridgeOptions): Bridge {
   const { clock, random, settings } = options;
-  const dropped: Record<DroppedKind, number> = { progress: 0, log: 0, elicitationComplete: 0 };
-  const drop = (kind: DroppedKind) => {
-    dropped[kind] += 1;
-  };
-  const parked = createParkedCalls({
-    ...options,
-    ttlMs: settings.parkTtlMs,
-    max: settings.maxParkedCalls,
-    maxPerUser: settings.maxParkedCallsPerUser,
-  });
+  const { dropped, drop } = countDropped();
+  const parked = createParkedCalls({ ...options, ...parkLimits(settings) });
   const asking = { clock, gatherMs: settings.parkGatherMs, graceMs, onDropped: drop };
+  // Half of the processes, so that the others are left to other users.
+  const most = Math.max(1, Math.floor(settings.maxUpstreamProcesses / 2));
+  const lanes = createLanes(most, parked.expireOldest);
   const rounds = { maxRounds: settings.maxInputRounds, mintId: () => random.uuid() };
 
-  function toStateless(method: string, params: Params, context: CallContext, send: Send): Promise<Result> {
-    return answerRounds(method, params, context, (next) => send(next, context), rounds);
-  }
   async function toSessions(
+    { oneByOne }: Served,
     method: string,
     params: Params,
     context: CallContext,
@@ -79,26 +79,42 @@ export function createBridge(options: BridgeOptions): Bridge {
     const claim = { user: userOf(context), digest: digestOfCall(method, params) };
     const responses = readInputResponses(params);
     const { requestState } = params;
-    const call =
-      requestState === undefined ? begin(first, context, claim.user, send) : parked.take(requestState, claim);
-    call.answer(responses);
-    return proceed(call, claim, context);
+    if (requestState !== undefined) {
+      const call = parked.take(requestState, claim);
+      call.answer(responses);
+      return proceed(call, claim, context);
+    }
+    const lane = oneByOne ? await lanes.enter(claim.user, context.signal) : undefined;
+    return proceed(begin(first, context, claim.user, send, lane), claim, context);
   }
-  function begin(params: Params, context: CallContext, user: string, send: Send): AskedCall {
+  function begin(
+    params: Params,
+    context: CallContext,
+    user: string,
+    send: Send,
+    lane: Lane | undefined,
+  ): AskedCall {
     const capabilities = askableCapabilities(context.capabilities);
-    const as = { session: sharedSession(user, capabilities), capabilities };
-    return new AskedCall(context, as, (own) => send(params, own), asking);
+    const as = { session: sharedSession(user, capabilities, lane?.index), capabilities };
+    const call = new AskedCall(context, as, (own) => send(params, own), asking, lane?.park);
+    if (lane !== undefined) void call.ended.then(lane.leave);
+    return call;
   }
   async function proceed(call: AskedCall, claim: Claim, context: CallContext): Promise<Result> {
     const result = await call.next(context);
-    return result ?? parked.park(call, claim);
+    if (result !== undefined) return result;
+    const asks = parked.park(call, claim);
+    call.onParked?.();
+    return asks;
   }
   return {
     async request(served, method, params, context, send) {
       try {
-        if (served === 'stateless') return await toStateless(method, params, context, send);
+        if (served.era === 'stateless') {
+          return await answerRounds(method, params, context, (next) => send(next, context), rounds);
+        }
         if (params['requestState'] !== undefined && !mayBeAsked(method, context)) throw unknownState();
-        return await toSessions(method, params, context, send);
+        return await toSessions(served, method, params, context, send);
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
         const questions = context.era === 'stateless' ? urlsToVisit(error, context) : undefined;
@@ -113,6 +129,18 @@ export function createBridge(options: BridgeOptions): Bridge {
     },
     close: parked.close,
   };
+}
+
+function parkLimits({ parkTtlMs, maxParkedCalls, maxParkedCallsPerUser }: Settings) {
+  return { ttlMs: parkTtlMs, max: maxParkedCalls, maxPerUser: maxParkedCallsPerUser };
+}
+
+function countDropped(): Pick<Bridge, 'dropped' | 'drop'> {
+  const dropped: Record<DroppedKind, number> = { progress: 0, log: 0, elicitationComplete: 0 };
+  const drop = (kind: DroppedKind) => {
+    dropped[kind] += 1;
+  };
+  return { dropped, drop };
 }
 
 /** Only these can end with questions in 2026-07-28, and only for a client that declared some. */
@@ -132,9 +160,10 @@ export function userOf({ claims }: CallContext): string {
   return claims === undefined ? '' : JSON.stringify([claims.caller, claims.sub]);
 }
 
-/** Upstream session of all calls of one user with the same capabilities. */
-export function sharedSession(user: string, capabilities: CallContext['capabilities']): string {
-  return `stateless:${digestOf([user, capabilities], 32)}`;
+/** Upstream session of the calls of one user with the same capabilities. */
+export function sharedSession(user: string, capabilities: CallContext['capabilities'], lane = 0): string {
+  const session = `stateless:${digestOf([user, capabilities], 32)}`;
+  return lane === 0 ? session : `${session}#${lane}`;
 }
 
 function unknownState(): RpcError {

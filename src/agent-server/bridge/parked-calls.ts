@@ -34,6 +34,8 @@ export interface ParkedCalls {
   park(call: AskedCall, claim: Claim): Result;
   /** The call of a `requestState`, once. Throws RpcError `invalidParams` with the reason. */
   take(state: unknown, claim: Claim): AskedCall;
+  /** Ends the oldest of a user's calls, as if its time were over. */
+  expireOldest(user: string): void;
   readonly size: number;
   close(): void;
 }
@@ -61,10 +63,13 @@ export function createParkedCalls(options: ParkedCallsOptions): ParkedCalls {
   function expire(id: string): void {
     remove(id)?.abandon(nobodyAnswered());
   }
+  function expireOldest(user: string): void {
+    const oldest = parked.entries().find(([, entry]) => entry.user === user);
+    if (oldest !== undefined) expire(oldest[0]);
+  }
   function makeRoom(user: string): void {
-    const own = [...parked].filter(([, entry]) => entry.user === user);
-    const [oldest] = own;
-    if (own.length >= options.maxPerUser && oldest !== undefined) expire(oldest[0]);
+    const own = [...parked.values()].filter((entry) => entry.user === user);
+    if (own.length >= options.maxPerUser) expireOldest(user);
     if (parked.size < options.max) return;
     throw new RpcError(
       errorCodes.internal,
@@ -95,6 +100,7 @@ export function createParkedCalls(options: ParkedCallsOptions): ParkedCalls {
       remove(id);
       return entry.call;
     },
+    expireOldest,
     get size() {
       return parked.size;
     },

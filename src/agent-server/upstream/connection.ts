@@ -27,6 +27,8 @@ export interface UpstreamConnection {
    */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
+  /** Its questions name no call, so that it runs one call at a time for a client that can be asked. */
+  readonly oneByOne?: boolean;
   /** Finds out whether the server has another era too, where that was not found out yet. */
   findEras?(): Promise<void>;
   /** A client's session has ended, and what was opened for it alone can go. */

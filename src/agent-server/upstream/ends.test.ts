@@ -50,6 +50,24 @@ test('a process of one client runs one call at a time (S2)', limits, async (t) =
   assert.match(textOf(await waiting), /pid/);
 });
 
+test(
+  'a call that waits for its client is no obstacle to others of the same user (S2, A6)',
+  limits,
+  async (t) => {
+    const agent = await startAgent(t, '2025', 'stdio', { maxUpstreamProcesses: 4 });
+    const client = statelessClient(agent, canAsk);
+    const parked = [askedIn(await client.call('meet').next()), askedIn(await client.call('meet').next())];
+    const retry = (index: number) => {
+      const { keys, state } = parked[index] ?? assert.fail();
+      const inputResponses = { [String(keys[0])]: accept('name', `${index}`) };
+      return client.call('meet', {}, { inputResponses, requestState: state }).next();
+    };
+    assert.match(textOf(await client.call('whoami').next()), /pid/, 'the oldest makes room');
+    assert.match((await retry(0)).error?.message ?? '', /not waiting any more/);
+    assert.equal(textOf(await retry(1)), 'Hello, 1!');
+  },
+);
+
 test('when all processes are used a call waits for one, and idle ones end (S4, S5)', limits, async (t) => {
   const agent = await startAgent(t, '2025', 'stdio', { maxUpstreamProcesses: 1, upstreamProcessIdleMs: 300 });
   const [ana, ben] = [await sessionClient(agent, canAsk), await sessionClient(agent, canAsk)];

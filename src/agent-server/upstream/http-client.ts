@@ -210,10 +210,15 @@ export class HttpClient {
     if (answer.status !== 200) throw unanswered(answer.status);
   }
 
-  /** Ends the session. */
-  async end(): Promise<void> {
+  /** Listens no more. */
+  hush(): void {
     this.#stopListening.abort(new Error('The session ends'));
     this.#listener?.close();
+  }
+
+  /** Ends the session. */
+  async end(): Promise<void> {
+    this.hush();
     if (this.#session === undefined) return;
     const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
     const { target } = this.#options;

@@ -41,7 +41,10 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
     const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
     await open();
     // What is lost takes every client's session with it; the next connection begins anew.
-    void client.closed.then(() => clients.close());
+    void client.closed.then(() => {
+      client.hush();
+      return clients.close();
+    });
     client.listen();
     return {
       get info() {

@@ -52,7 +52,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
     unavailable = undefined;
     try {
       const connection = await options.open(options.events, stopping.signal);
-      await options.prepare(connection);
+      await options.prepare(connection).catch(async (error: unknown) => {
+        await connection.close();
+        throw error;
+      });
       cancelDown();
       options.onUp();
       void connection.closed.then((reason) => reopen(reason, startedAt, patienceMs));

@@ -71,6 +71,7 @@ function sessionsConnection(shared: StdioProcess, { clients, modern, close }: Ot
       return info;
     },
     closed: shared.closed,
+    oneByOne: true,
     request(method, params, call) {
       const { context } = call;
       if (context?.era === 'stateless' && info.stateless !== undefined)

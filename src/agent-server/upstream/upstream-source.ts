@@ -134,7 +134,8 @@ function createPass({ settings }: UpstreamSourceOptions, bridge: Bridge, keeper:
     await connection.findEras?.();
     const served = servedEra(connection.info, context.era);
     if (served === context.era) return send(params, context);
-    return bridge.request(served, method, params, context, send);
+    const { oneByOne = false } = connection;
+    return bridge.request({ era: served, oneByOne }, method, params, context, send);
   };
 }
 
