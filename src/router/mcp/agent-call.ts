@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import type { JsonRpcMessage, JsonRpcRequest, Params } from '#mcp/jsonrpc.ts';
-import { bindMessage } from '#wire/binding.ts';
+import { bindMessage, streamBinding } from '#wire/binding.ts';
+import type { Caller } from '../caller.ts';
 import { mcpRequestHeaders } from '../upstream/headers.ts';
 import type { AgentCall } from '../upstream/send.ts';
 import { type Speaker, wireContext } from './inbound.ts';
+import { contextOf, type Session } from './sessions.ts';
 
 /** A POST of one message to an agent. `text` saves serialising a message that goes on as it came. */
 export function callWith(
@@ -27,6 +29,18 @@ export function callWith(
     caller: speaker.caller,
     mcp: wireContext(speaker),
   };
+}
+
+/** GET of a session's own stream at an agent, from now on. */
+export function sessionStreamCall(
+  agent: string,
+  session: Session,
+  caller: Caller,
+  headers: IncomingHttpHeaders,
+): AgentCall {
+  const { 'last-event-id': _other, ...passed } = mcpRequestHeaders(headers);
+  const mcp = contextOf(session);
+  return { agent, method: 'GET', path: '/mcp', headers: passed, binding: streamBinding, caller, mcp };
 }
 
 /** The message with other params, and the headers that mirror them. */

@@ -1,5 +1,6 @@
 import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
+import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { writeJson } from '../../mcp/answer.ts';
 import { createEventStreams } from '../../mcp/event-streams.ts';
 import { requireSession } from '../../mcp/inbound.ts';
@@ -23,8 +24,11 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
         writeJson(response, 405, { error: 'event_stream_not_supported' }, { allow: 'POST, DELETE' });
         return;
       }
-      requireSession(services, request.headers, scopeOf(surface), identifyCaller(request, services));
-      streams.openSession(currentSurface({ services, streams, inFlight, surface }), response);
+      const caller = identifyCaller(request, services);
+      const session = requireSession(services, request.headers, scopeOf(surface), caller);
+      const callOf = (agent: string) =>
+        sessionStreamCall(`${surface.namespace}/${agent}`, session, caller, request.headers);
+      streams.openSession(currentSurface({ services, streams, inFlight, surface }), callOf, response);
     },
     delete: (exchange) => endThis(services, exchange),
     close: () => streams.close(),

@@ -84,7 +84,7 @@ function answerBody(context: PostContext, exchange: Posted, spoken: Spoken): voi
     return initialize(context, response, message, speaker);
   if (!isRequest(message)) return acknowledge(context, exchange, speaker, message);
   if (speaker.era === 'stateless' && message.method === 'subscriptions/listen') {
-    return listen(context, exchange, message);
+    return listen(context, exchange, message, speaker);
   }
   const { surface } = context;
   return answerRequest(context, response, { surface, speaker, headers: request.headers, message, text });
@@ -183,9 +183,15 @@ async function initialize(
   writeJson(response, 200, { jsonrpc: '2.0', id: message.id, result }, headers);
 }
 
-function listen(context: PostContext, { response }: Posted, message: JsonRpcRequest): void {
+async function listen(
+  context: PostContext,
+  { request, response }: Posted,
+  message: JsonRpcRequest,
+  speaker: Speaker,
+): Promise<void> {
   try {
-    context.streams.listen(currentSurface(context), message, response);
+    const { headers } = request;
+    await context.streams.listen(currentSurface(context), { message, speaker, headers }, response);
   } catch (error) {
     context.services.log.debug('a stream was refused', { error });
     writeJson(response, 200, toFailure(message.id, error));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { metaKeys } from '#mcp/eras.ts';
-import { createSseDecoder } from '#mcp/sse.ts';
 import { agentOf, startTestRouter, type TestRouter } from '../../testing/harness.ts';
 import { openSession, request } from '../../testing/mcp-client.ts';
+import { openStream as open } from '../../testing/open-stream.ts';
 
 const limits = { timeout: 30_000 };
 const streaming = [
@@ -13,46 +13,6 @@ const streaming = [
   { name: 'break' },
   { name: 'echo' },
 ];
-
-interface Opened {
-  readonly answer: Response;
-  /** The next message of the stream; undefined at its end. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
-  next(): Promise<any>;
-  close(): void;
-}
-
-async function open(
-  t: TestContext,
-  url: string,
-  init: { method?: string; headers?: Record<string, string>; body?: unknown } = {},
-): Promise<Opened> {
-  const abort = new AbortController();
-  t.after(() => abort.abort());
-  const headers = {
-    accept: 'application/json, text/event-stream',
-    'content-type': 'application/json',
-    ...init.headers,
-  };
-  const body = init.body === undefined ? {} : { body: JSON.stringify(init.body) };
-  const answer = await fetch(url, { method: init.method ?? 'POST', headers, signal: abort.signal, ...body });
-  const reader = answer.body?.getReader();
-  const decoder = createSseDecoder();
-  const waiting: unknown[] = [];
-  return {
-    answer,
-    close: () => abort.abort(),
-    async next() {
-      while (waiting.length === 0) {
-        const piece = await reader?.read();
-        if (piece === undefined || piece.done) return undefined;
-        for (const event of decoder.push(piece.value))
-          if (event.data !== '') waiting.push(JSON.parse(event.data));
-      }
-      return waiting.shift();
-    },
-  };
-}
 
 async function start(
   t: TestContext,

@@ -1,0 +1,121 @@
+import { backoffDelay } from '#kit/backoff.ts';
+import { createSseDecoder } from '#mcp/sse.ts';
+import type { Services } from '../services.ts';
+import type { AgentCall, AnswerSink, Flow } from '../upstream/send.ts';
+
+/** Event streams of agents that the router holds open for clients of several agents. */
+export interface AgentStreams {
+  /**
+   * Opens the stream, and again after a pause each time that it ends, until the returned function is called.
+   * Undefined when the agent's share of streams is used up, which is logged once an agent.
+   */
+  keep(options: KeptStream): (() => void) | undefined;
+}
+
+export interface KeptStream {
+  readonly call: AgentCall;
+  /** The data of one event. */
+  readonly onEvent: (data: string) => void;
+  /** The agent answered with no stream, or not at all; it is tried again all the same. */
+  readonly onFailure?: () => void;
+}
+
+const pause = { initial: 500, max: 30_000, jitter: 0.2 };
+
+export function createAgentStreams(services: Services): AgentStreams {
+  const open = new Map<string, number>();
+  const full = new Set<string>();
+  const count = (agent: string, change: number) => {
+    const now = (open.get(agent) ?? 0) + change;
+    if (now === 0) open.delete(agent);
+    else open.set(agent, now);
+  };
+  return {
+    keep(options) {
+      const { agent } = options.call;
+      if ((open.get(agent) ?? 0) >= services.limits.agentStreams) {
+        const { agentStreams } = services.limits;
+        if (!full.has(agent))
+          services.log.warn('too many clients listen to an agent', { agent, agentStreams });
+        full.add(agent);
+        return undefined;
+      }
+      count(agent, 1);
+      const stream = new Kept(services, options);
+      return () => {
+        if (stream.close()) count(agent, -1);
+      };
+    },
+  };
+}
+
+class Kept {
+  readonly #services: Services;
+  readonly #options: KeptStream;
+  #flow: Flow | undefined;
+  #cancel = () => {};
+  #failures = 0;
+  #closed = false;
+
+  constructor(services: Services, options: KeptStream) {
+    this.#services = services;
+    this.#options = options;
+    this.#open();
+  }
+
+  /** False when it was closed before. */
+  close(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    this.#cancel();
+    this.#flow?.abort();
+    return true;
+  }
+
+  #open(): void {
+    const silenceMs = this.#services.limits.agentStreamSilenceMs;
+    this.#services.sender.send({ ...this.#options.call, silenceMs }, (flow) => {
+      this.#flow = flow;
+      return this.#sink(flow);
+    });
+  }
+
+  #sink(flow: Flow): AnswerSink {
+    const decoder = createSseDecoder();
+    const giveUp = () => {
+      flow.abort();
+      this.#again();
+    };
+    return {
+      head: (status, headers) => {
+        const isStream = String(headers['content-type'] ?? '').startsWith('text/event-stream');
+        if (status !== 200 || !isStream) giveUp();
+      },
+      data: (chunk) => {
+        try {
+          for (const { data } of decoder.push(chunk)) {
+            this.#failures = 0;
+            if (data !== '' && !this.#closed) this.#options.onEvent(data);
+          }
+        } catch (error) {
+          this.#services.log.warn('an event of an agent is too long', {
+            agent: this.#options.call.agent,
+            error,
+          });
+          giveUp();
+        }
+        return true;
+      },
+      ended: () => this.#again(),
+      failed: () => this.#again(),
+    };
+  }
+
+  #again(): void {
+    if (this.#closed) return;
+    this.#options.onFailure?.();
+    this.#failures += 1;
+    const delay = backoffDelay(pause, this.#failures, this.#services.random.fraction());
+    this.#cancel = this.#services.clock.after(delay, () => this.#open());
+  }
+}

@@ -1,0 +1,171 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isObject } from '#kit/json.ts';
+import { metaKeys } from '#mcp/eras.ts';
+import { type JsonRpcRequest, notificationOf } from '#mcp/jsonrpc.ts';
+import { encodeMessage } from '#mcp/sse.ts';
+import type { McpSurface } from '#routing/surface.ts';
+import { partsWithin } from '../catalog/within.ts';
+import type { Services } from '../services.ts';
+import { callWith, withParams } from './agent-call.ts';
+import type { AgentStreams } from './agent-streams.ts';
+import { deadlineOf } from './backends.ts';
+import type { Speaker } from './inbound.ts';
+import { locateUri } from './locate.ts';
+import type { Feed } from './session-feed.ts';
+
+export interface WatchRequest {
+  readonly message: JsonRpcRequest;
+  readonly speaker: Speaker;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface WatchOptions extends WatchRequest {
+  readonly services: Services;
+  readonly streams: AgentStreams;
+  readonly surface: () => McpSurface;
+  /** As the client calls them. */
+  readonly uris: readonly string[];
+}
+
+export interface ResourceWatch extends Feed {
+  /** Those of the URIs that some agent tells changes of, as the client calls them. */
+  readonly granted: readonly string[];
+  /** Changes go there from now on, those that came before first. */
+  start(write: (text: string) => void): void;
+}
+
+/**
+ * Splits a listen request by the agents that own the resources, and waits for their word until the surface's
+ * deadline. An agent whose stream breaks is asked again, and its resources then count as changed.
+ */
+export async function watchResources(options: WatchOptions): Promise<ResourceWatch> {
+  const { services, surface } = options;
+  const owned = await ownersOf(options);
+  const { subscribable } = await services.abouts.of(surface());
+  const asked = [...owned].filter(([agent]) => subscribable.includes(agent));
+  const outlet = createOutlet(services.limits.listenUris);
+  const watches = asked
+    .slice(0, services.limits.agentStreamsPerClient)
+    .map(([agent, uris]) => watchAgent(options, agent, uris, outlet.write));
+  const words = watches.map(({ granted, uris }) => ({ part: granted, late: () => stop(uris) }));
+  const granted = (await partsWithin(words, deadlineOf(services, surface()), services.clock)).flat();
+  const close = () => {
+    for (const watch of watches) watch.close();
+  };
+  return {
+    granted,
+    start: outlet.open,
+    close,
+    sync() {
+      const { agents } = surface();
+      for (const watch of watches) if (!agents.includes(watch.agent)) watch.close();
+    },
+  };
+}
+
+/** By agent: how the client calls what the agent calls so. What nobody has is left out. */
+async function ownersOf({
+  services,
+  surface,
+  uris,
+}: WatchOptions): Promise<Map<string, Map<string, string>>> {
+  const now = surface();
+  const owners = await Promise.all(
+    uris.map((uri) =>
+      locateUri(services, now, uri).then(
+        ({ agent, name }) => ({ agent, name, uri }),
+        () => undefined,
+      ),
+    ),
+  );
+  const byAgent = new Map<string, Map<string, string>>();
+  for (const owner of owners) {
+    if (owner === undefined) continue;
+    const own = byAgent.get(owner.agent) ?? new Map<string, string>();
+    byAgent.set(owner.agent, own.set(owner.name, owner.uri));
+  }
+  return byAgent;
+}
+
+interface AgentWatch {
+  readonly agent: string;
+  readonly uris: Map<string, string>;
+  /** Settles with the agent's first word. */
+  readonly granted: Promise<string[]>;
+  close(): void;
+}
+
+/** `uris` is emptied of what the agent does not grant. */
+function watchAgent(
+  { streams, surface, message, speaker, headers }: WatchOptions,
+  agent: string,
+  uris: Map<string, string>,
+  write: (text: string) => void,
+): AgentWatch {
+  const notifications = { resourceSubscriptions: [...uris.keys()] };
+  const sent = withParams(message, { ...message.params, notifications }, headers);
+  const call = callWith(`${surface().namespace}/${agent}`, sent.message, { speaker, headers: sent.headers });
+  const word = Promise.withResolvers<string[]>();
+  const tell = (params: Record<string, unknown>) => {
+    const uri = uris.get(String(params['uri']));
+    const meta = { ...(params['_meta'] as object | undefined), [metaKeys.subscriptionId]: message.id };
+    if (uri !== undefined)
+      write(
+        encodeMessage(notificationOf('notifications/resources/updated', { ...params, uri, _meta: meta })),
+      );
+  };
+  let isFirst = true;
+  const onEvent = (data: string) => {
+    const { method, params } = read(data);
+    if (method === 'notifications/resources/updated') tell(params);
+    else if (method !== 'notifications/subscriptions/acknowledged') return;
+    else if (isFirst) {
+      isFirst = false;
+      word.resolve(grantedOf(params, uris));
+    } else for (const uri of uris.keys()) tell({ uri });
+  };
+  const close = streams.keep({ call, onEvent, onFailure: () => word.resolve(isFirst ? stop(uris) : []) });
+  if (close === undefined) word.resolve([]);
+  return { agent, uris, granted: word.promise, close: () => close?.() };
+}
+
+/** Nothing is told of these any more: the client was told that it is not. */
+function stop(uris: Map<string, string>): string[] {
+  uris.clear();
+  return [];
+}
+
+function grantedOf(params: Record<string, unknown>, uris: Map<string, string>): string[] {
+  const notifications = isObject(params['notifications']) ? params['notifications'] : {};
+  const list = notifications['resourceSubscriptions'];
+  const granted = new Set<unknown>(Array.isArray(list) ? list : []);
+  for (const own of [...uris.keys()]) if (!granted.has(own)) uris.delete(own);
+  return [...uris.values()];
+}
+
+function read(data: string): { readonly method: string; readonly params: Record<string, unknown> } {
+  try {
+    const message: unknown = JSON.parse(data);
+    if (!isObject(message)) return { method: '', params: {} };
+    const { method, params } = message;
+    return { method: String(method), params: isObject(params) ? params : {} };
+  } catch {
+    return { method: '', params: {} };
+  }
+}
+
+/** Holds back what comes before the client has its acknowledgement; beyond `most`, the oldest is dropped. */
+function createOutlet(most: number) {
+  const held: string[] = [];
+  let to: ((text: string) => void) | undefined;
+  return {
+    write(text: string): void {
+      if (to !== undefined) to(text);
+      else if (held.push(text) > most) held.shift();
+    },
+    open(write: (text: string) => void): void {
+      to = write;
+      for (const text of held.splice(0)) write(text);
+    },
+  };
+}

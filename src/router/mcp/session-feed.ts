@@ -1,0 +1,84 @@
+import { isObject } from '#kit/json.ts';
+import type { McpSurface } from '#routing/surface.ts';
+import type { Services } from '../services.ts';
+import type { AgentCall } from '../upstream/send.ts';
+import type { AgentStreams } from './agent-streams.ts';
+import { changeEvent } from './answer-transform.ts';
+import { exposeFor } from './answer-uris.ts';
+
+/** What agents add to a stream that the router itself feeds. */
+export interface Feed {
+  /** Opens what is missing and closes what belongs to it no more. */
+  sync(): void;
+  close(): void;
+}
+
+export interface SessionFeedOptions {
+  readonly services: Services;
+  readonly streams: AgentStreams;
+  readonly surface: () => McpSurface;
+  /** The session's own stream at an agent. */
+  readonly callOf: (agent: string) => AgentCall;
+  readonly write: (text: string) => void;
+}
+
+/**
+ * A session's streams at those agents that tell changes of resources: only they have something to say outside of a
+ * call. The router does not know what the session subscribed to, perhaps by another router; the agents do.
+ */
+export function feedSession(options: SessionFeedOptions): Feed {
+  const { services, streams, surface, callOf } = options;
+  const open = new Map<string, () => void>();
+  let closed = false;
+
+  async function look(): Promise<void> {
+    const now = surface();
+    const { subscribable } = await services.abouts.of(now);
+    if (closed) return;
+    for (const [agent, close] of open) {
+      if (now.agents.includes(agent)) continue;
+      close();
+      open.delete(agent);
+    }
+    for (const agent of subscribable) {
+      if (open.has(agent) || open.size >= services.limits.agentStreamsPerClient) continue;
+      let last = Promise.resolve();
+      const onEvent = (data: string) => {
+        last = last.then(() => pass(options, agent, data)).catch(() => undefined);
+      };
+      const close = streams.keep({ call: callOf(agent), onEvent });
+      if (close !== undefined) open.set(agent, close);
+    }
+  }
+  return {
+    sync() {
+      look().catch((error) => services.log.debug('the streams of a session were not opened', { error }));
+    },
+    close() {
+      closed = true;
+      for (const close of open.values()) close();
+      open.clear();
+    },
+  };
+}
+
+/** In order; list changes are the router's to tell, by what its own lists show. */
+async function pass(
+  { services, surface, write }: SessionFeedOptions,
+  agent: string,
+  data: string,
+): Promise<void> {
+  if (isListChange(data)) return;
+  const expose = await exposeFor(services, surface(), agent);
+  const text = changeEvent({ agent, method: '', asks: true, expose }, data);
+  if (text !== '') write(text);
+}
+
+function isListChange(data: string): boolean {
+  try {
+    const message: unknown = JSON.parse(data);
+    return isObject(message) && /^notifications\/[a-z]+\/list_changed$/.test(String(message['method']));
+  } catch {
+    return true;
+  }
+}
