@@ -10,10 +10,11 @@ import { agentUidLabel } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import type { CacheEvent } from '#kube/cache.ts';
 import { createInformer, type Informer } from '#kube/informer.ts';
+import { keyTextOf } from '#kube/key.ts';
 import type { WorkloadId } from '../workload.ts';
 import { managedSelector, workloadIdOf } from './names.ts';
 import { factsOf, type PodFacts } from './observe/pod-facts.ts';
-import type { KubernetesDriverOptions } from './options.ts';
+import { fieldManager, type KubernetesDriverOptions } from './options.ts';
 import { createTrimPolicy, trimPod } from './trim.ts';
 
 /** Everything that the driver follows; of pods only what it reads is kept. */
@@ -26,6 +27,8 @@ export interface Caches {
   claimsOf(uid: string): PersistentVolumeClaim[];
   /** Runs `action`, whose changes of the caches are this process's own and no news. */
   quietly<R>(action: () => R): R;
+  /** The caller looks at what there is afterwards: that the watch brings the pod meanwhile is no news. Throws ApiError. */
+  createPod(pod: Pod): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,12 +54,15 @@ export function startCaches(options: KubernetesDriverOptions, onChange: (id: Wor
   const claims = inform<PersistentVolumeClaim>(persistentVolumeClaimResource);
   const policies = inform<NetworkPolicy>(networkPolicyResource, createTrimPolicy());
   let isQuiet = false;
+  const expected = new Set<string>();
+  const isExpected = ({ type, object }: CacheEvent<Pod>) =>
+    type === 'added' && expected.has(keyTextOf(object));
   const tell = (event: CacheEvent<KubeObject>, matters: boolean) => {
     const id = workloadIdOf(event.object);
     if (id !== undefined && matters && !isQuiet) onChange(id);
   };
   const stops = [
-    pods.cache.subscribe((event) => tell(event, podMatters(event))),
+    pods.cache.subscribe((event) => tell(event, podMatters(event) && !isExpected(event))),
     claims.cache.subscribe((event) => tell(event, claimMatters(event))),
     policies.cache.subscribe((event) => tell(event, event.type !== 'added')),
     options.secrets.subscribe((event) => tell(event, event.type !== 'added')),
@@ -64,20 +70,32 @@ export function startCaches(options: KubernetesDriverOptions, onChange: (id: Wor
   ];
   const informers = [pods, claims, policies] as const;
   for (const informer of informers) informer.start();
+  function quietly<R>(action: () => R): R {
+    const before = isQuiet;
+    isQuiet = true;
+    try {
+      return action();
+    } finally {
+      isQuiet = before;
+    }
+  }
+
   return {
     pods,
     claims,
     policies,
+    quietly,
     synced: Promise.all(informers.map(({ synced }) => synced)),
     podsOf: (uid) => pods.cache.byIndex(uidIndex, uid).map(factsOf),
     claimsOf: (uid) => claims.cache.byIndex(uidIndex, uid),
-    quietly(action) {
-      const before = isQuiet;
-      isQuiet = true;
+    async createPod(pod) {
+      const key = keyTextOf(pod);
+      expected.add(key);
       try {
-        return action();
+        const made = await options.client.create<Pod>(podResource, pod, { fieldManager });
+        quietly(() => pods.observe(made));
       } finally {
-        isQuiet = before;
+        expected.delete(key);
       }
     },
     async stop() {

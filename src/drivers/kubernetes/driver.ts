@@ -205,8 +205,7 @@ class KubernetesDriver implements Driver {
     const name = this.#freeName(workload, slot, stuck, this.#memories.of(workload.id.uid));
     const pod = children.pod(slot, name);
     try {
-      const made = await this.#options.client.create<Pod>(podResource, pod, { fieldManager });
-      this.#caches.quietly(() => this.#caches.pods.observe(made));
+      await this.#caches.createPod(pod);
     } catch (error) {
       // The cache is behind: the watch brings the pod, and with it the next call.
       if (!isAlreadyExists(error)) throw error;
