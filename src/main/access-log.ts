@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import type { Log, LogFields } from '#kit/log.ts';
 import { adaptLogger } from './log.ts';
 
-/** Lines are written when this much has come together, in bytes, or this long has passed, in milliseconds. */
-const gatherBytes = 8 * 1024;
+/** Lines are written when this much has come together, in characters, or this long has passed, in milliseconds. */
+const gatherLength = 32 * 1024;
 const gatherMs = 200;
 
 /**
@@ -11,15 +11,22 @@ const gatherMs = 200;
  * the request itself. A process that is killed loses the last moments. Everything else goes to `createLog`'s log.
  */
 export function createAccessLog(name: string): Log {
-  const destination = pino.destination({ fd: 1, sync: true, minLength: gatherBytes });
-  setInterval(() => destination.flushSync(), gatherMs).unref();
-  process.once('exit', () => destination.flushSync());
-  const log = adaptLogger(pino({ base: { name } }, destination));
-  const base = `,"name":${JSON.stringify(name)}`;
+  const destination = pino.destination({ fd: 1, sync: true });
+  const beginning = (now: number) => `{"level":30,"time":${now},"name":${JSON.stringify(name)}`;
+  // Gathered here: pino's destination measures all that it holds at each line that it is given.
+  let gathered = '';
+  const flush = () => {
+    if (gathered !== '') destination.write(gathered);
+    gathered = '';
+  };
+  setInterval(flush, gatherMs).unref();
+  process.once('exit', flush);
   return {
-    ...log,
-    info: (message, fields = {}) =>
-      void destination.write(accessLine(`{"level":30,"time":${Date.now()}${base}`, message, fields)),
+    ...adaptLogger(pino({ base: { name } }, destination)),
+    info(message, fields = {}) {
+      gathered += accessLine(beginning(Date.now()), message, fields);
+      if (gathered.length >= gatherLength) flush();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { RouterError } from '../errors.ts';
-import type { AgentCall, AnswerHeaders, Sender } from './send.ts';
+import type { AgentCall, AnswerHeaders, AnswerSink, Flow, Sender } from './send.ts';
 
 export interface RelayOptions {
   /** Headers for the client, from the agent's. */
@@ -25,42 +25,96 @@ export interface Transform {
  * for the whole.
  */
 export function relay(sender: Sender, call: AgentCall, client: ServerResponse, options: RelayOptions): void {
-  sender.send(call, (flow) => {
-    let transform: Transform | undefined;
-    const gone = () => {
+  sender.send(call, (flow) => new Relay(flow, client, options));
+}
+
+/** A body of no more bytes waits for its end, which has almost always come along, and goes out with the head at once. */
+const smallBytes = 16 * 1024;
+
+interface Head {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  /** Of the whole body. */
+  readonly bytes: number;
+}
+
+class Relay implements AnswerSink {
+  readonly #flow: Flow;
+  readonly #client: ServerResponse;
+  readonly #options: RelayOptions;
+  #transform: Transform | undefined;
+  /** Not sent yet. */
+  #head: Head | undefined;
+  /** The whole body that goes with the head. */
+  #body: Buffer | undefined;
+
+  constructor(flow: Flow, client: ServerResponse, options: RelayOptions) {
+    this.#flow = flow;
+    this.#client = client;
+    this.#options = options;
+    client.on('close', () => {
       if (!client.writableFinished) flow.abort();
-    };
-    client.once('close', gone);
-    client.on('drain', () => flow.resume());
-    return {
-      head(status, headers) {
-        transform = options.transform?.(headers);
-        const passed = options.headers(headers);
-        if (transform !== undefined) delete passed['content-length'];
-        client.writeHead(status, passed);
-      },
-      data(chunk) {
-        if (transform === undefined) return client.write(chunk);
-        const changed = tryTo(() => transform?.push(chunk));
-        if (changed === undefined) {
-          flow.abort();
-          client.destroy();
-          return true;
-        }
-        return changed.length === 0 ? true : client.write(changed);
-      },
-      ended() {
-        const rest = transform?.end === undefined ? '' : tryTo(() => transform?.end?.());
-        if (rest === undefined) client.destroy();
-        else if (rest.length === 0) client.end();
-        else client.end(rest);
-      },
-      failed(error) {
-        if (client.headersSent) client.destroy();
-        else options.fail(error);
-      },
-    };
-  });
+    });
+  }
+
+  head(status: number, headers: AnswerHeaders): void {
+    this.#transform = this.#options.transform?.(headers);
+    const passed = this.#options.headers(headers);
+    const bytes = Number(passed['content-length'] ?? Number.NaN);
+    if (this.#transform !== undefined) delete passed['content-length'];
+    else if (bytes <= smallBytes) {
+      this.#head = { status, headers: passed, bytes };
+      return;
+    }
+    this.#client.writeHead(status, passed);
+  }
+
+  data(chunk: Buffer): boolean {
+    if (this.#transform !== undefined) return this.#change(this.#transform, chunk);
+    if (this.#head !== undefined) {
+      if (chunk.length === this.#head.bytes) {
+        this.#body = chunk;
+        return true;
+      }
+      this.#sendHead(this.#head);
+    }
+    return this.#write(chunk);
+  }
+
+  ended(): void {
+    const end = this.#transform?.end?.bind(this.#transform);
+    const rest = end === undefined ? '' : tryTo(end);
+    if (this.#head !== undefined) this.#sendHead(this.#head);
+    // As text, because node puts no bytes into one packet with the head, but text of the same encoding it does.
+    if (this.#body !== undefined) this.#client.end(this.#body.toString('latin1'), 'latin1');
+    else if (rest === undefined) this.#client.destroy();
+    else if (rest.length === 0) this.#client.end();
+    else this.#client.end(rest);
+  }
+
+  failed(error: RouterError): void {
+    if (this.#client.headersSent) this.#client.destroy();
+    else this.#options.fail(error);
+  }
+
+  #sendHead({ status, headers }: Head): void {
+    this.#head = undefined;
+    this.#client.writeHead(status, headers);
+  }
+
+  #change(transform: Transform, chunk: Buffer): boolean {
+    const changed = tryTo(() => transform.push(chunk));
+    if (changed !== undefined) return changed.length === 0 || this.#write(changed);
+    this.#flow.abort();
+    this.#client.destroy();
+    return true;
+  }
+
+  #write(chunk: string | Buffer): boolean {
+    if (this.#client.write(chunk)) return true;
+    this.#client.once('drain', () => this.#flow.resume());
+    return false;
+  }
 }
 
 function tryTo<T>(act: () => T): T | undefined {
