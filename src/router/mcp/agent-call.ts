@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { splitParkState } from '#mcp/bridge/park-state.ts';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import type { JsonRpcMessage, JsonRpcRequest, Params } from '#mcp/jsonrpc.ts';
 import { bindMessage, streamBinding } from '#wire/binding.ts';
@@ -19,8 +20,10 @@ export function callWith(
   },
 ): AgentCall {
   const { speaker, text } = options;
+  const preferred = 'method' in message ? parkedAt(message.params) : undefined;
   return {
     agent,
+    ...(preferred !== undefined && { preferred }),
     method: 'POST',
     path: '/mcp',
     headers: { ...mcpRequestHeaders(options.headers), 'content-type': 'application/json' },
@@ -56,4 +59,10 @@ export function withParams(
     message: changed,
     headers: mirrored ? { ...headers, 'mcp-name': encodeHeaderValue(name) } : headers,
   };
+}
+
+/** The instance where the call of a retry waits for its answers. */
+function parkedAt(params: Params | undefined): string | undefined {
+  const state = params?.['requestState'];
+  return state === undefined ? undefined : splitParkState(state)?.instance;
 }

@@ -14,7 +14,7 @@ export interface ReadyOptions {
   readonly clock: Clock;
   /** How long to wait for an agent that is starting. */
   readonly waitMs: number;
-  /** Calls with the same value go to the same instance while it lives: a session's state is there. */
+  /** Calls with the same value go to the same instance while it lives: a session's state is there. Or its uid. */
   readonly affinity?: string | undefined;
   /** uid of the only instance that will do. */
   readonly only?: string | undefined;
@@ -58,6 +58,8 @@ function choose(
   affinity: string | undefined,
 ): TargetEndpoint | undefined {
   if (endpoints.length < 2) return endpoints[0];
+  const named = affinity === undefined ? undefined : endpoints.find(({ uid }) => uid === affinity);
+  if (named !== undefined) return named;
   const salt = affinity ?? String(rotation++);
   let best: TargetEndpoint | undefined;
   let bestScore = '';

@@ -36,6 +36,8 @@ export interface AgentCall {
   readonly readyWaitMs?: number;
   /** uid of the only instance that the call is for. Default: any. */
   readonly instance?: string;
+  /** uid of the instance that should have it while that lives: what it goes on with is there. */
+  readonly preferred?: string;
 }
 
 /** Takes the answer as it comes. After `failed` or `ended` nothing more is called. */
@@ -142,12 +144,12 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
 
   #wanted(except: Ready['endpoint'] | undefined): ReadyOptions {
     const { tables, clock, limits } = this.#options;
-    const { instance, mcp, readyWaitMs } = this.#call;
+    const { instance, preferred, mcp, readyWaitMs } = this.#call;
     return {
       tables,
       clock,
       waitMs: readyWaitMs ?? limits.readyWaitMs,
-      affinity: mcp?.session,
+      affinity: preferred ?? mcp?.session,
       only: instance,
       except,
     };

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Target } from '#routing/target.ts';
+import { createFakeClock } from '#test/fixtures/fake-clock.ts';
+import type { TableSource } from '../sources.ts';
+import { findReady, type Ready } from './ready.ts';
+
+const ready = ['a', 'b', 'c'].map((uid) => ({ uid, address: `10.0.0.${uid}` }));
+const tables = {
+  synced: true,
+  current: () => ({ targets: new Map([['default/x', { ready } as unknown as Target]]) }),
+  subscribe: () => () => undefined,
+} as unknown as TableSource;
+
+async function find(affinity?: string): Promise<string> {
+  const found: Ready = await findReady('default/x', {
+    tables,
+    clock: createFakeClock(),
+    waitMs: 0,
+    affinity,
+  });
+  return found.endpoint.uid;
+}
+
+test('a call that names an instance goes there while it lives, and elsewhere afterwards', async () => {
+  for (const { uid } of ready) assert.equal(await find(uid), uid);
+  const gone = await find('d');
+  assert.equal(await find('d'), gone);
+});
+
+test('sessions spread over the instances, and stay where they are', async () => {
+  const keys = Array.from({ length: 60 }, (_, index) => `session-${index}`);
+  const first = await Promise.all(keys.map(find));
+  assert.deepEqual(await Promise.all(keys.map(find)), first);
+  assert.equal(new Set(first).size, 3);
+});
