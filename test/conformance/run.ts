@@ -6,7 +6,7 @@ import { missingSuite, type RequirementSet, requirementSets, runSuite } from './
 import { startTarget } from './targets.ts';
 
 // Measures MCP conformance and prints scores and what is missing:
-//   node test/conformance/run.ts [direct|router|aggregate] [--requirements 2025-11-25|2026-07-28] [--write]
+//   node test/conformance/run.ts [WAY…] [--requirements 2025-11-25|2026-07-28] [--write]
 // --write makes what fails now the baseline. Exits with 1 when results and baseline differ.
 
 const { positionals, values } = parseArgs({

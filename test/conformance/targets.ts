@@ -24,7 +24,16 @@ export const startTarget: Record<Way, () => Promise<Target>> = {
   direct: startDirect,
   router: () => startBehindRouter('/mcps/conformance/mcp'),
   aggregate: () => startBehindRouter('/mcp'),
+  stdio: () => startBehindRouter('/mcps/conformance/mcp', { stdio: true }),
+  'bridge-2025': () => startBehindRouter('/mcps/conformance/mcp', { eras: '2025' }),
+  'bridge-2026': () => startBehindRouter('/mcps/conformance/mcp', { eras: '2026' }),
 };
+
+/** How the agent differs from the one in agent.yaml: of one era only, or on standard input and output. */
+export interface Variant {
+  readonly eras?: '2025' | '2026';
+  readonly stdio?: boolean;
+}
 
 /** One file with everything in it, so that a sandbox needs no packages. */
 async function bundleFixture(outfile: string): Promise<void> {
@@ -60,20 +69,34 @@ async function startDirect(): Promise<Target> {
 }
 
 /** Writes a file with the agent `conformance` and its code into a folder. Returns the file's path. */
-export async function addConformanceAgent(folder: string): Promise<string> {
+export async function addConformanceAgent(
+  folder: string,
+  { eras, stdio = false }: Variant = {},
+): Promise<string> {
   const code = join(folder, 'server.mjs');
   await bundleFixture(code);
-  const agent = parse(await readFile(join(fixture, 'agent.yaml'), 'utf8')) as { spec: object };
+  const agent = parse(await readFile(join(fixture, 'agent.yaml'), 'utf8')) as { spec: Spec };
+  const { command, ...rest } = agent.spec;
+  const onStreams = { ...rest, mcp: { upstream: { stdio: ['node', '/code/server.mjs', '--stdio'] } } };
+  const variant = {
+    ...(stdio ? onStreams : { ...rest, command }),
+    ...(eras !== undefined && { env: [{ name: 'ERAS', value: eras }] }),
+  };
   const inline = { 'server.mjs': await readFile(code, 'utf8') };
   const file = join(folder, 'conformance.json');
-  await writeFile(file, JSON.stringify({ ...agent, spec: { ...agent.spec, code: { inline } } }));
+  await writeFile(file, JSON.stringify({ ...agent, spec: { ...variant, code: { inline } } }));
   return file;
 }
 
-async function startBehindRouter(path: string): Promise<Target> {
+interface Spec {
+  readonly command: readonly string[];
+  readonly mcp: object;
+}
+
+async function startBehindRouter(path: string, variant: Variant = {}): Promise<Target> {
   const place = await createPlace({ examples: [] });
   try {
-    const url = await place.up(await addConformanceAgent(place.folder));
+    const url = await place.up(await addConformanceAgent(place.folder, variant));
     return { url: `${url}${path}`, stop: () => place.remove() };
   } catch (error) {
     await place.remove();

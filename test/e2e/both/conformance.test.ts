@@ -15,6 +15,9 @@ const ways: readonly (readonly [Way, string])[] = [
   ['direct', 'a conformance server by itself'],
   ['router', 'the same server as an agent, below /mcps'],
   ['aggregate', 'the same agent at /mcp, where all agents are'],
+  ['stdio', 'the same agent on standard input and output'],
+  ['bridge-2025', 'the same agent without revision 2026-07-28'],
+  ['bridge-2026', 'the same agent with revision 2026-07-28 alone'],
 ];
 
 for (const [way, name] of ways) {
