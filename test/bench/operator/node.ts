@@ -62,7 +62,7 @@ async function run(pod: Pod): Promise<void> {
   }
 }
 
-const probeMs = 200;
+const probeMs = 500;
 const conditionTypes = [
   'PodReadyToStartContainers',
   'Initialized',
