@@ -258,6 +258,8 @@ function stateOf(source: Source, listing: Listing): Omit<StateLine, 'idle'> {
     ...source.status,
     toolCount: source.catalog.tools.length,
     toolsDigest: listing.digests.tools,
+    ...(listing.tools !== undefined && { tools: listing.tools }),
+    hidden: listing.hidden,
     lists: listing.digests,
   };
 }

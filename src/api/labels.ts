@@ -27,6 +27,9 @@ export const restartAnnotation = 'ploinky.dev/restart';
 /** Annotation on a router's Lease: the digest of the routing table that it serves. */
 export const routerTableAnnotation = 'ploinky.dev/routing-table';
 
+/** Annotation on a router's Lease: names that several agents of a Route have, as its lists showed. */
+export const routerConflictsAnnotation = 'ploinky.dev/name-conflicts';
+
 /** Annotation on a router's Lease: `IP:PORT` where other routers tell it which sessions ended; absent on a laptop. */
 export const routerPeerAnnotation = 'ploinky.dev/router-peer';
 
@@ -87,6 +90,12 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: routerTableAnnotation,
     kind: 'annotation',
     meaning: 'On a router’s Lease: the digest of the routing table that it serves.',
+  },
+  {
+    name: routerConflictsAnnotation,
+    kind: 'annotation',
+    meaning:
+      'On a router’s Lease: names that several agents of a Route have, as JSON by Route; the controller writes them as `status.conflicts`.',
   },
   {
     name: routerPeerAnnotation,

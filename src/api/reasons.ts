@@ -86,8 +86,6 @@ export const routeReasons = {
   AgentNotFound: 'An Agent that the Route names does not exist. Create it, or remove it from the Route.',
   NoAgentsSelected:
     'The selector matches no Agent. Label an Agent, or change the selector; until then the Route serves nothing.',
-  ToolNameConflict:
-    'Two tools have the same name and naming is Never. The first Agent by name wins; use Conflict, or a rename.',
   Programmed: 'Every router serves the Route as it is now. Nothing to do.',
   Pending: 'Not every router has taken up the newest Route yet. Wait.',
   NotAccepted: 'The Route is not served because it is not accepted. See Accepted.',

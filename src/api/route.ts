@@ -18,7 +18,7 @@ import {
   sessionsSurfaceSchema,
   staticSurfaceSchema,
 } from './route/surfaces.ts';
-import { hostPattern, listMap, pathPrefix, setOf } from './schema/fields.ts';
+import { hostPattern, listMap, listOf, pathPrefix, setOf } from './schema/fields.ts';
 import { atLeastOne, exactlyOne, notYet, withRules } from './schema/rules.ts';
 
 export const routeResource: Resource = { group, version, kind: 'Route', plural: 'routes', namespaced: true };
@@ -74,6 +74,16 @@ export const routeSpecSchema = withRules(
   ],
 );
 
+const conflictSchema = z.strictObject({
+  kind: z.enum(['tools', 'prompts', 'resources', 'templates']).describe('In which list.'),
+  name: z.string().max(256).describe('Name, URI or template; of two templates that begin alike, each.'),
+  agents: z
+    .array(z.string().max(63))
+    .max(8)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .describe('Agents that have it, in order; one alone: it has two under this name, by a rename.'),
+});
+
 export const routeStatusSchema = z.strictObject({
   observedGeneration: z
     .int()
@@ -83,6 +93,11 @@ export const routeStatusSchema = z.strictObject({
     .optional(),
   conditions: conditionsSchema.describe('Accepted, ResolvedRefs, Programmed.').optional(),
   agents: z.int().min(0).max(1_000_000).describe('How many Agents it selects.').optional(),
+  conflicts: listOf(conflictSchema, 20)
+    .describe(
+      'Names that several of its Agents have, the first 20, as far as the routers that run have seen lists of them. mcp.naming says what clients see instead.',
+    )
+    .optional(),
 });
 
 /** A spec as people write it. */

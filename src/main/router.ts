@@ -53,6 +53,7 @@ async function start(): Promise<Running> {
     ...common,
     client,
     tables,
+    conflicts: router.services.conflicts,
     namespace: homeNamespace,
     name: `ploinky-router-${hostname().toLowerCase()}`,
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#kit/log.ts';
 import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
-import { publishTable } from './publish-table.ts';
+import { type ConflictSource, publishTable } from './publish-table.ts';
 import type { TableSource } from './sources.ts';
 
 interface Written {
@@ -10,7 +10,7 @@ interface Written {
   readonly annotations?: Record<string, string>;
 }
 
-function createStage(synced = true, peerAddress?: string) {
+function createStage(synced = true, peerAddress?: string, conflicts?: ConflictSource) {
   const callbacks = new Set<() => void>();
   const stage = {
     digest: 'd1',
@@ -54,6 +54,7 @@ function createStage(synced = true, peerAddress?: string) {
     clock: stage.clock,
     log: silentLog,
     ...(peerAddress !== undefined && { peerAddress }),
+    ...(conflicts !== undefined && { conflicts }),
   });
   return { stage, publisher };
 }
@@ -115,4 +116,25 @@ test('the first change is published at once, and those that follow it soon toget
   await stage.clock.advance(100);
   assert.deepEqual(stage.written, ['d1', 'd2', 'd4']);
   await publisher.stop();
+});
+
+test('names that several agents have are said when they change, and not when there are none', async () => {
+  const callbacks = new Set<() => void>();
+  const conflicts = {
+    text: '',
+    subscribe(callback: () => void) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
+  };
+  const { stage, publisher } = createStage(true, undefined, conflicts);
+  await settle();
+  assert.equal(stage.last?.annotations?.['ploinky.dev/name-conflicts'], undefined);
+  conflicts.text = '{"default/a":[["tools","echo",["x","y"]]]}';
+  for (const callback of callbacks) callback();
+  await stage.clock.advance(100);
+  assert.equal(stage.last?.annotations?.['ploinky.dev/name-conflicts'], conflicts.text);
+  assert.equal(stage.written.length, 2);
+  await publisher.stop();
+  assert.equal(callbacks.size, 0);
 });

@@ -1,5 +1,11 @@
 import type { Lease } from '#api/core-kinds.ts';
-import { componentLabel, routerComponent, routerPeerAnnotation, routerTableAnnotation } from '#api/labels.ts';
+import {
+  componentLabel,
+  routerComponent,
+  routerConflictsAnnotation,
+  routerPeerAnnotation,
+  routerTableAnnotation,
+} from '#api/labels.ts';
 import { leaseResource } from '#api/resources.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
@@ -13,6 +19,8 @@ export interface PublishOptions {
   readonly namespace: string;
   /** Name of this router's Lease, the same after a restart: `ploinky-router-<pod or host>`. */
   readonly name: string;
+  /** Names that several agents of a Route have, for the Routes' status. Default: it does not say. */
+  readonly conflicts?: ConflictSource;
   /** `IP:PORT` where other routers reach this one. Default: they do not. */
   readonly peerAddress?: string;
   readonly clock: Clock;
@@ -23,6 +31,12 @@ export interface PublishOptions {
   readonly pauseMs?: number;
 }
 
+export interface ConflictSource {
+  /** As `encodeConflicts` makes it. */
+  readonly text: string;
+  subscribe(callback: () => void): () => void;
+}
+
 const fieldManager = 'ploinky-router';
 
 /**
@@ -30,20 +44,22 @@ const fieldManager = 'ploinky-router';
  * needs for `Programmed`. The first change is written at once, what comes soon after it together. `stop` deletes the Lease.
  */
 export function publishTable(options: PublishOptions): { stop(): Promise<void> } {
-  const { clock, tables, log, leaseSeconds = 45, pauseMs = 100 } = options;
+  const { clock, tables, log, conflicts, leaseSeconds = 45, pauseMs = 100 } = options;
+  const word = () => `${tables.current().digest} ${conflicts?.text ?? ''}`;
   const stopped = new AbortController();
   const sleep = (ms: number) => clock.sleep(ms, stopped.signal).catch(() => undefined);
   let attempted: string | undefined;
   let wake = Promise.withResolvers<void>();
-  const unsubscribe = tables.subscribe(() => {
-    if (tables.current().digest !== attempted) wake.resolve();
-  });
+  const look = () => {
+    if (word() !== attempted) wake.resolve();
+  };
+  const stops = [tables.subscribe(look), conflicts?.subscribe(look)];
   const running = (async () => {
     while (!stopped.signal.aborted) {
       wake = Promise.withResolvers();
-      attempted = tables.synced ? tables.current().digest : undefined;
+      attempted = tables.synced ? word() : undefined;
       try {
-        if (attempted !== undefined) await writeLease(options, attempted, leaseSeconds);
+        if (attempted !== undefined) await writeLease(options, leaseSeconds);
       } catch (error) {
         log.warn('the routing table cannot be published', { error });
       }
@@ -53,7 +69,7 @@ export function publishTable(options: PublishOptions): { stop(): Promise<void> }
   })();
   return {
     async stop() {
-      unsubscribe();
+      for (const stop of stops) stop?.();
       stopped.abort();
       await running;
       const key = { namespace: options.namespace, name: options.name };
@@ -62,10 +78,11 @@ export function publishTable(options: PublishOptions): { stop(): Promise<void> }
   };
 }
 
-async function writeLease(options: PublishOptions, digest: string, leaseSeconds: number): Promise<void> {
-  const { client, namespace, name, clock, peerAddress } = options;
+async function writeLease(options: PublishOptions, leaseSeconds: number): Promise<void> {
+  const { client, namespace, name, clock, tables, conflicts, peerAddress } = options;
   const annotations = {
-    [routerTableAnnotation]: digest,
+    [routerTableAnnotation]: tables.current().digest,
+    ...(conflicts !== undefined && conflicts.text !== '' && { [routerConflictsAnnotation]: conflicts.text }),
     ...(peerAddress !== undefined && { [routerPeerAnnotation]: peerAddress }),
   };
   const labels = { [componentLabel]: routerComponent };

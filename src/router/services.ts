@@ -5,7 +5,9 @@ import { createResolver, type Resolver } from '#routing/resolve.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
+import { type Conflicts, createConflicts } from './catalog/conflicts.ts';
 import { fetchItems } from './catalog/fetch-list.ts';
+import { createToolWatch } from './catalog/tool-watch.ts';
 import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
@@ -43,6 +45,7 @@ export interface Services {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly abouts: Abouts;
+  readonly conflicts: Conflicts;
   readonly sessions: Sessions;
   readonly peers: Peers;
   /** For the table as it is now. */
@@ -69,15 +72,8 @@ export function createServices(options: ServicesOptions): Services {
   const keys = createRouterKeys(options.keys);
   const pools = createPools({ keys, limits, random, clock, log });
   const sender = createSender({ tables, keys, pools, limits, clock, random });
-  const catalog = createCatalog({
-    clock,
-    listTimeoutMs: limits.listTimeoutMs,
-    listMaxAgeMs: limits.listMaxAgeMs,
-    fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
-  });
-  const abouts = createAbouts({ tables, catalog, clock, limits });
-  const { backendDeadlineMs } = limits;
-  const views = createViews({ tables, catalog, clock, backendDeadlineMs });
+  const lists = createLists({ tables, sender, clock, limits, log, version });
+  const { catalog, conflicts } = lists;
   const sessions = createSessions({ keys, clock, random, ttlMs: limits.sessionTtlMs });
   const source = options.peers;
   const peers = source ? createPeers({ source, sessions, keys, limits, clock, log }) : noPeers;
@@ -90,12 +86,13 @@ export function createServices(options: ServicesOptions): Services {
     pools.retain(table);
     const isListedElse = catalog.retain(table);
     if (!isListedElse && table.surfaces === surfaces) return;
+    if (table.surfaces !== surfaces) conflicts.retain(table);
     surfaces = table.surfaces;
     for (const callback of callbacks) callback();
   });
   return {
-    ...{ clock, random, log, version, limits, tables, keys, pools, sender, catalog, views, abouts },
-    ...{ sessions, peers },
+    ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers },
+    ...lists,
     resolve: followingResolver(tables),
     onChange(callback) {
       callbacks.add(callback);
@@ -117,6 +114,21 @@ export function createServices(options: ServicesOptions): Services {
       await Promise.all([pools.close(), peers.close()]);
     },
   };
+}
+
+type Lists = Pick<Services, 'catalog' | 'views' | 'abouts' | 'conflicts'>;
+type ListsOptions = Pick<Services, 'tables' | 'sender' | 'clock' | 'limits' | 'log' | 'version'>;
+
+function createLists({ tables, sender, clock, limits, log, version }: ListsOptions): Lists {
+  const { listTimeoutMs, listMaxAgeMs, backendDeadlineMs } = limits;
+  const watch = createToolWatch(log);
+  const catalog = createCatalog({
+    ...{ clock, listTimeoutMs, listMaxAgeMs, onListed: watch.look, onGone: watch.forget },
+    fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
+  });
+  const conflicts = createConflicts({ log });
+  const views = createViews({ tables, catalog, clock, backendDeadlineMs, onView: conflicts.look });
+  return { catalog, conflicts, views, abouts: createAbouts({ tables, catalog, clock, limits }) };
 }
 
 /** Compiles each table once, when it is first asked. */

@@ -22,6 +22,10 @@ export type AgentServerChange =
       readonly toolCount: number;
       readonly toolsDigest: string;
       readonly lists: { readonly tools: string; readonly resources: string; readonly prompts: string };
+      /** What each tool is, by name; absent when there are too many to say, or it does not. */
+      readonly tools?: Readonly<Record<string, string>>;
+      /** Names of tools with text that people do not see, the first of them. */
+      readonly hidden?: readonly string[];
       /** Nobody has used it for a while. One that does not say is in use. */
       readonly idle: boolean;
     }
@@ -132,6 +136,8 @@ function readState(value: Record<string, unknown>): AgentServerChange {
     message: text(value['message']),
     toolCount: typeof value['toolCount'] === 'number' ? value['toolCount'] : 0,
     toolsDigest: text(value['toolsDigest']),
+    ...(isObject(value['tools']) && { tools: textsOf(value['tools']) }),
+    ...(Array.isArray(value['hidden']) && { hidden: value['hidden'].slice(0, mostHidden).map(text) }),
     idle: value['idle'] === true,
     lists: {
       tools: text(lists['tools']),
@@ -139,6 +145,13 @@ function readState(value: Record<string, unknown>): AgentServerChange {
       prompts: text(lists['prompts']),
     },
   };
+}
+
+/** Tools with hidden text that a state names. */
+export const mostHidden = 20;
+
+function textsOf(members: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, text(value)]));
 }
 
 function text(value: unknown): string {

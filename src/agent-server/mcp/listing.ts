@@ -1,8 +1,11 @@
 import { digestOf } from '#kit/digest.ts';
 import type { Era } from '#mcp/eras.ts';
 import { statelessRevisions } from '#mcp/eras.ts';
+import { hidesText } from '#mcp/hidden-text.ts';
 import { type CacheHint, type Result, wrapResult } from '#mcp/results.ts';
+import { identitiesOf } from '#mcp/tool-identity.ts';
 import type { Implementation } from '#mcp/types.ts';
+import { mostHidden } from '#wire/changes.ts';
 import type { Catalog } from '../source.ts';
 
 export const serverInfo: Implementation = { name: 'ploinky-agent-mcp', version: '1.0.0' };
@@ -16,6 +19,10 @@ export interface Listing {
   resultJson(era: Era, method: string): string | undefined;
   readonly capabilities: Record<string, unknown>;
   readonly digests: ListDigests;
+  /** For the change stream; undefined when there are too many tools for one line. */
+  readonly tools: Readonly<Record<string, string>> | undefined;
+  /** Names of the first tools with text that people do not see. */
+  readonly hidden: readonly string[];
 }
 
 export interface ListDigests {
@@ -48,6 +55,11 @@ export function createListing(catalog: Catalog): Listing {
       resources: digestOf([catalog.resources, catalog.resourceTemplates]),
       prompts: digestOf(catalog.prompts),
     },
+    tools: boundedIdentities(catalog),
+    hidden: catalog.tools
+      .filter(hidesText)
+      .slice(0, mostHidden)
+      .map(({ name }) => name.slice(0, 128)),
     resultJson(era, method) {
       const make = method === 'server/discover' && era === 'stateless' ? discover : results[method];
       if (make === undefined || !Object.hasOwn({ ...results, 'server/discover': 1 }, method))
@@ -60,6 +72,14 @@ export function createListing(catalog: Catalog): Listing {
       return json;
     },
   };
+}
+
+/** A line of the change stream has room for other things, too. */
+const mostIdentityBytes = 32 * 1024;
+
+function boundedIdentities({ tools }: Catalog): Record<string, string> | undefined {
+  const identities = Object.fromEntries(identitiesOf(tools));
+  return Buffer.byteLength(JSON.stringify(identities)) > mostIdentityBytes ? undefined : identities;
 }
 
 function capabilitiesOf(catalog: Catalog): Record<string, unknown> {

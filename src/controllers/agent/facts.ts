@@ -66,6 +66,10 @@ export interface AgentReport {
   readonly toolCount: number;
   /** Over its lists of tools, resources and prompts: routers keep theirs until it changes. */
   readonly toolsDigest: string;
+  /** What each tool is, by name; undefined when the agent-server does not say. */
+  readonly tools?: Readonly<Record<string, string>> | undefined;
+  /** Names of tools with text that people do not see, the first of them. */
+  readonly hidden?: readonly string[] | undefined;
   /** Nobody has used the instance for a while: a newer agent-server may take its place. */
   readonly idle: boolean;
 }

@@ -10,12 +10,13 @@ import { deriveAgentKey } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
-import { noticesOf } from './events.ts';
+import { type Notice, noticesOf } from './events.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
 import { historyFromStatus, type RunHistory, recordReady } from './history.ts';
 import { learnEnds } from './learn.ts';
 import type { AgentReports } from './reports.ts';
 import { statusOf } from './status.ts';
+import { lookAtTools, type ToolSight } from './tool-changes.ts';
 import { idleOutdated, outdatedInstances, type Upgrades } from './upgrades.ts';
 
 const fieldManager = 'ploinky-agent-controller';
@@ -38,6 +39,8 @@ export interface AgentReconcilerOptions {
 export interface Memory {
   history: RunHistory;
   observed: Observed | undefined;
+  /** Tools as they were last seen. */
+  tools?: ToolSight | undefined;
   /** Driver that made the workload; undefined until this process has asked one. */
   driver: string | undefined;
 }
@@ -109,6 +112,9 @@ async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory
   memory.history = recordReady(memory.history, readyInstances(status), facts.now);
   if (turned) return again(0);
   await writeStatus(options, facts.agent, status);
+  const { sight, notices } = lookAtTools(memory.tools, status, reports);
+  memory.tools = sight;
+  tell(options, facts.agent, notices);
   if (moved && verdict.action !== 'run') return again(0);
   if (waits === true) return again(upgradeWaitMs);
   return verdict.wait === undefined ? settled : again(verdict.wait);
@@ -240,9 +246,11 @@ async function writeStatus(
   const written = await options.client.applyStatus<Agent>(agentResource, agent, status, { fieldManager });
   if (written === agent) return;
   options.observe(written);
-  for (const { type, reason, message } of noticesOf(agent.status, status)) {
-    options.events.event(agent, type, reason, message);
-  }
+  tell(options, agent, noticesOf(agent.status, status));
+}
+
+function tell({ events }: AgentReconcilerOptions, agent: Agent, notices: readonly Notice[]): void {
+  for (const { type, reason, message } of notices) events.event(agent, type, reason, message);
 }
 
 /** Ends the sandbox, whichever driver made it, then lets the API forget the Agent. */

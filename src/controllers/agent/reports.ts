@@ -145,9 +145,10 @@ async function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => v
     onAnswer();
     if (change.type === 'hello') version = change.version;
     if (change.type !== 'state') continue;
-    const { ready, reason, message, toolCount, lists, idle } = change;
+    const { ready, reason, message, toolCount, lists, tools, hidden, idle } = change;
     const toolsDigest = digestOf(lists);
-    feed.report = { instance, version, ready, reason, message, toolCount, toolsDigest, idle };
+    const said = { ready, reason, message, toolCount, toolsDigest, tools, hidden, idle };
+    feed.report = { instance, version, ...said };
     options.onChange(agent);
   }
 }

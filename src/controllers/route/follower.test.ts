@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Agent, agentResource } from '#api/agent.ts';
 import type { Lease } from '#api/core-kinds.ts';
-import { routerTableAnnotation } from '#api/labels.ts';
+import { routerConflictsAnnotation, routerTableAnnotation } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
 import { leaseResource } from '#api/resources.ts';
 import { type Route, type RouteSpecInput, routeResource } from '#api/route.ts';
@@ -62,12 +62,16 @@ function stage() {
     }
     return turns.sort();
   }
-  const publish = (name: string, digest: string) =>
+  const publish = (name: string, digest: string, conflicts = '') =>
     leases.cache.upsert(
       stamped({
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease' as const,
-        metadata: { name, namespace: 'default', annotations: { [routerTableAnnotation]: digest } },
+        metadata: {
+          name,
+          namespace: 'default',
+          annotations: { [routerTableAnnotation]: digest, [routerConflictsAnnotation]: conflicts },
+        },
         spec: { leaseDurationSeconds: 45 },
       }),
     );
@@ -166,4 +170,20 @@ test('nothing waits after the end', async () => {
   here.stop();
   here.follower.look();
   assert.equal(here.clock.pending, 0);
+});
+
+test('names that routers see at several agents are in the Route’s status, and go with them', async () => {
+  const here = await calm();
+  const { digest } = here.follower.look().table;
+  const conflicts = () => here.routes.cache.get({ namespace: 'default', name: 'a' })?.status?.conflicts;
+  here.publish('r1', digest, '{"default/a":[["tools","echo",["x","y"]]]}');
+  assert.deepEqual(await here.settle(), ['a']);
+  assert.deepEqual(conflicts(), [{ kind: 'tools', name: 'echo', agents: ['x', 'y'] }]);
+  here.publish('r2', digest, '{"default/a":[["tools","echo",["z"]]]}');
+  assert.deepEqual(await here.settle(), ['a']);
+  assert.deepEqual(conflicts()?.[0]?.agents, ['x', 'y', 'z']);
+  here.publish('r1', digest);
+  here.publish('r2', digest);
+  assert.deepEqual(await here.settle(), ['a']);
+  assert.equal(conflicts(), undefined);
 });

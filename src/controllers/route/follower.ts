@@ -9,6 +9,7 @@ import { exceptStatus, type Source } from '#kube/sources.ts';
 import { changesBetween } from '#routing/changes.ts';
 import { concernsTable } from '#routing/concerns.ts';
 import { createTableKeeper } from '#routing/keeper.ts';
+import type { RouteConflicts } from '#routing/name-conflicts.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import { catchUpMs, publishedChanged, watchRouters } from './routers.ts';
 import { isServed, isWaiting, type RouterFacts } from './status.ts';
@@ -51,6 +52,7 @@ export function createFollower(options: FollowerOptions): Follower {
   let enqueue: (key: ObjectKey) => void = () => undefined;
   let table = keeper.table();
   let word = '';
+  let conflicts: RouteConflicts = new Map();
   const soon = createAlarm(clock, gatherMs, look);
   const late = createAlarm(clock, catchUpMs, look);
 
@@ -62,6 +64,8 @@ export function createFollower(options: FollowerOptions): Follower {
     const wordBefore = word;
     word = wordOf(facts);
     if (word !== wordBefore) concernedBy(facts).forEach(enqueue);
+    for (const name of otherConflicts(conflicts, facts.conflicts)) enqueue(parseName(name));
+    conflicts = facts.conflicts;
     if (isWaiting(facts)) late.set();
     return { table, facts, word };
   }
@@ -104,6 +108,12 @@ export function createFollower(options: FollowerOptions): Follower {
   }
   const synced = Promise.all([agents.synced, routes.synced, leases.synced]).then(() => undefined);
   return { look, source: { start, synced } };
+}
+
+/** Routes of which other conflicts are known now. */
+function otherConflicts(before: RouteConflicts, now: RouteConflicts): string[] {
+  const names = new Set([...before.keys(), ...now.keys()]);
+  return [...names].filter((name) => JSON.stringify(before.get(name)) !== JSON.stringify(now.get(name)));
 }
 
 function parseName(text: string): ObjectKey {

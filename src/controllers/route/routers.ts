@@ -1,7 +1,8 @@
 import type { Lease } from '#api/core-kinds.ts';
-import { routerTableAnnotation } from '#api/labels.ts';
+import { routerConflictsAnnotation, routerTableAnnotation } from '#api/labels.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Cache, CacheEvent } from '#kube/cache.ts';
+import { decodeConflicts, joinConflicts, type RouteConflicts } from '#routing/name-conflicts.ts';
 
 /** What the routers say they serve, judged by this process's own clock: theirs may differ. */
 export interface RouterView {
@@ -9,6 +10,8 @@ export interface RouterView {
   readonly published: ReadonlyMap<string, string>;
   /** Those of them that have had another table than the wanted one for longer than it takes to follow a change. */
   readonly late: ReadonlySet<string>;
+  /** Names that several agents of a Route have, as those routers have seen. */
+  readonly conflicts: RouteConflicts;
 }
 
 export interface Routers {
@@ -24,6 +27,7 @@ const defaultLeaseSeconds = 45;
 
 interface Router {
   readonly digest: string;
+  readonly conflicts: RouteConflicts;
   /** Monotonic milliseconds. */
   readonly until: number;
   behindSince: number | undefined;
@@ -57,7 +61,8 @@ export function watchRouters(leases: Cache<Lease>, clock: Clock): Routers {
       const lifeMs = (object.spec?.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000;
       const known = routers.get(name);
       const behindSince = known?.digest === digest ? known.behindSince : undefined;
-      routers.set(name, { digest, until: clock.monotonic() + lifeMs, behindSince });
+      const conflicts = decodeConflicts(conflictsIn(object));
+      routers.set(name, { digest, conflicts, until: clock.monotonic() + lifeMs, behindSince });
     }
     arm();
   });
@@ -72,6 +77,7 @@ export function watchRouters(leases: Cache<Lease>, clock: Clock): Routers {
       return {
         published: new Map(live.map(([name, { digest }]) => [name, digest])),
         late: new Set(late.map(([name]) => name)),
+        conflicts: joinConflicts(live.map(([, router]) => router.conflicts)),
       };
     },
     onGone(callback) {
@@ -87,7 +93,12 @@ export function watchRouters(leases: Cache<Lease>, clock: Clock): Routers {
 
 /** Renewals alone change nothing for Routes. */
 export function publishedChanged({ object, old, type }: CacheEvent<Lease>): boolean {
-  return type === 'updated' ? digestIn(object) !== digestIn(old) : digestIn(object) !== undefined;
+  if (type !== 'updated') return digestIn(object) !== undefined;
+  return digestIn(object) !== digestIn(old) || conflictsIn(object) !== conflictsIn(old);
+}
+
+function conflictsIn(lease: Lease | undefined): string | undefined {
+  return lease?.metadata.annotations?.[routerConflictsAnnotation];
 }
 
 function digestIn(lease: Lease | undefined): string | undefined {

@@ -2,6 +2,8 @@ import { type ConditionUpdate, findCondition, setCondition } from '#api/conditio
 import type { Condition } from '#api/meta.ts';
 import type { RouteReason } from '#api/reasons.ts';
 import type { Route, RouteStatus } from '#api/route.ts';
+import { keyTextOf } from '#kube/key.ts';
+import type { RouteConflicts } from '#routing/name-conflicts.ts';
 import type { RouteVerdict } from '#routing/table.ts';
 import type { Verdict } from '#routing/verdict.ts';
 
@@ -13,6 +15,8 @@ export interface RouterFacts {
   readonly published: ReadonlyMap<string, string>;
   /** Names of those that have not followed although they had the time. */
   readonly late: ReadonlySet<string>;
+  /** Names that several agents have, by Route. Default: none. */
+  readonly conflicts?: RouteConflicts;
 }
 
 /** True while a router is behind that has not had its time yet: look again, nobody will tell that it ran out. */
@@ -36,7 +40,15 @@ export function routeStatus(
   ];
   let conditions: readonly Condition[] = route.status?.conditions ?? [];
   for (const update of updates) conditions = setCondition(conditions, update, now);
-  return { ...observed, conditions: [...conditions], agents: verdict.agents };
+  const clashes = routers.conflicts
+    ?.get(keyTextOf(route))
+    ?.map(({ agents, ...rest }) => ({ ...rest, agents: [...agents] }));
+  return {
+    ...observed,
+    conditions: [...conditions],
+    agents: verdict.agents,
+    ...(clashes !== undefined && { conflicts: clashes }),
+  };
 }
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;

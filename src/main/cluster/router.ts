@@ -79,6 +79,7 @@ async function start(): Promise<Running> {
     ...common,
     client,
     tables,
+    conflicts: router.services.conflicts,
     namespace: homeNamespace,
     name,
     ...(peerAddress !== undefined && { peerAddress }),
