@@ -33,7 +33,9 @@ interface Target {
 }
 
 const examples = `
-An agent's workspace folder or volume stays unless its spec says storage.retain: false.
+An agent's workspace stays unless its spec says storage.retain: false: on a laptop its folder, on a cluster its volume.
+Only storage.size gives it a volume; without one the workspace ends with the pod. On a cluster there is a volume
+only where the spec has storage.size; without it the workspace ends with the agent's pods.
 
 Examples:
   ploinky delete agent hello
