@@ -39,7 +39,12 @@ export const runtimeSchema = z.strictObject({
     .max(100)
     .describe('How many workloads run. 0 stops the agent. More than 1 needs a cluster.')
     .default(1),
-  suspend: z.boolean().describe('Stops the agent and keeps its workspace.').default(false),
+  suspend: z
+    .boolean()
+    .describe(
+      'Stops the agent. Its workspace stays on a host, and on a cluster where storage.size is set; else it ends with the pod.',
+    )
+    .default(false),
   idleAfterSeconds: notYet(seconds)
     .describe('Stops the agent when nothing called it for this long; the next call starts it. 0: never.')
     .default(0),

@@ -13,6 +13,8 @@ export const storageSchema = z.strictObject({
     .optional(),
   retain: z
     .boolean()
-    .describe('Whether the workspace stays when the Agent is deleted; one of the same name finds it again.')
+    .describe(
+      'Whether the workspace stays when the Agent is deleted; one of the same name finds it again. On a cluster that needs size: without it there is nothing that could stay.',
+    )
     .default(true),
 });

@@ -5,6 +5,7 @@ import type { AgentFacts } from './facts.ts';
 import { emptyHistory, recordEnds } from './history.ts';
 import { makeAgent, makeFacts, makeObserved, noon } from './testing.ts';
 
+const onCluster: Partial<AgentFacts> = { runtime: { ok: true, class: 'Pod', driver: 'kubernetes' } };
 const haltedHistory = { ...emptyHistory, failures: 6 };
 
 const cases: Record<
@@ -40,6 +41,24 @@ const cases: Record<
     action: 'stop',
     reason: 'Suspended',
     mentions: 'spec.runtime.suspend',
+  },
+  'on a host its workspace is kept': {
+    facts: { agent: makeAgent({ runtime: { suspend: true } }) },
+    action: 'stop',
+    reason: 'Suspended',
+    mentions: 'spec.runtime.suspend is true; the workspace is kept.',
+  },
+  'on a cluster it is kept with a volume': {
+    facts: { ...onCluster, agent: makeAgent({ runtime: { replicas: 0 }, storage: { size: '1Gi' } }) },
+    action: 'stop',
+    reason: 'Suspended',
+    mentions: 'spec.runtime.replicas is 0; the workspace is kept.',
+  },
+  'on a cluster without a volume nothing is promised': {
+    facts: { ...onCluster, agent: makeAgent({ runtime: { replicas: 0 } }) },
+    action: 'stop',
+    reason: 'Suspended',
+    mentions: 'spec.runtime.replicas is 0; the workspace is not kept: spec.storage.size is not set.',
   },
   'no replicas stops it too': {
     facts: { agent: makeAgent({ runtime: { replicas: 0 } }) },

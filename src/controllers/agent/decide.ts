@@ -49,11 +49,18 @@ function specIsRefused({ refusals }: AgentFacts): Verdict | undefined {
   return { action: 'refuse', reason: first.reason, message: refusals.map((r) => r.message).join(' ') };
 }
 
-function isSuspended({ agent }: AgentFacts): Verdict | undefined {
-  const { suspend, replicas } = agent.spec.runtime;
+function isSuspended(facts: AgentFacts): Verdict | undefined {
+  const { suspend, replicas } = facts.agent.spec.runtime;
   if (!suspend && replicas > 0) return undefined;
   const field = suspend ? 'spec.runtime.suspend is true' : 'spec.runtime.replicas is 0';
-  return { action: 'stop', reason: 'Suspended', message: `${field}; the workspace is kept.` };
+  return { action: 'stop', reason: 'Suspended', message: `${field}${workspaceOf(facts)}.` };
+}
+
+/** A pod's workspace without a size ends with the pod. Where nothing can run it, who would know. */
+function workspaceOf({ agent, runtime }: AgentFacts): string {
+  if (!runtime.ok) return '';
+  const isKept = runtime.class !== 'Pod' || agent.spec.storage.size !== undefined;
+  return isKept ? '; the workspace is kept' : '; the workspace is not kept: spec.storage.size is not set';
 }
 
 function runtimeIsUnavailable({ runtime }: AgentFacts): Verdict | undefined {
