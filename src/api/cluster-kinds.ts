@@ -136,7 +136,9 @@ export interface KeyToPath {
 
 export interface Volume {
   name: string;
-  configMap?: { name: string; items?: KeyToPath[] | undefined; optional?: boolean } | undefined;
+  configMap?:
+    | { name: string; items?: KeyToPath[] | undefined; optional?: boolean; defaultMode?: number }
+    | undefined;
   secret?:
     | { secretName: string; items?: KeyToPath[] | undefined; optional?: boolean; defaultMode?: number }
     | undefined;

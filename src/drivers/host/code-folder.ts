@@ -56,14 +56,14 @@ async function checkCodeFolder(
   if (!readable) throw driverError('CodeUnreadable', `${path} cannot be read by others than its owner`);
 }
 
-/** Writes the files anew: one that the spec no longer has is gone. */
+/** Writes the files anew: one that the spec no longer has is gone. As in a pod, any of them may be a program. */
 async function writeInlineFiles(files: Readonly<Record<string, string>>, folder: string): Promise<string> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o755 });
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, checkName(name));
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-    await writeFile(path, text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
+    await writeFile(path, text, { mode: 0o755 });
   }
   return folder;
 }

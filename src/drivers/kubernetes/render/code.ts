@@ -11,6 +11,9 @@ import { nothing, type Part, paths, volumeNames } from './parts.ts';
 /** A ConfigMap holds 1 MiB; what it is made of besides the files has to fit as well. */
 const maxInlineBytes = 900 * 1024;
 
+/** A ConfigMap knows no modes: any of its files may be a program. */
+const defaultMode = 0o555;
+
 /** /code, read-only whatever it comes from. Without a source an empty folder. Throws TerminalError. */
 export function codePart(workload: Workload, settings: PodSettings): Part {
   const { volume, mount } = codeVolume(workload, settings);
@@ -39,10 +42,10 @@ function codeVolume(
       return { volume: folderOf('code', settings), mount };
     case 'inline': {
       const name = codeConfigMapName(id.name, inlineData(code) ?? {});
-      return { volume: { configMap: { name, items: inlineItems(code.files) } }, mount };
+      return { volume: { configMap: { name, items: inlineItems(code.files), defaultMode } }, mount };
     }
     case 'configMap':
-      return { volume: { configMap: { name: code.name } }, mount };
+      return { volume: { configMap: { name: code.name, defaultMode } }, mount };
     case 'pvc':
       return { volume: { persistentVolumeClaim: { claimName: code.claimName } }, mount };
     case 'image':

@@ -106,6 +106,15 @@ describe('the pod of an Agent', () => {
     assert.deepEqual([code?.subPath, code?.readOnly], ['agents/demo', true]);
     assert.equal(mountsOf(pod.spec.containers[0])['/etc/ploinky/git-credential'], undefined);
   });
+  it('mounts code that a ConfigMap holds so that its files can be run', () => {
+    for (const code of [
+      { type: 'configMap', name: 'scripts' },
+      { type: 'inline', files: { 'run.sh': 'echo' } },
+    ] as const) {
+      const volume = render({ code }).pod.spec.volumes?.find(({ name }) => name === 'ploinky-code');
+      assert.equal(volume?.configMap?.defaultMode, 0o555, code.type);
+    }
+  });
   it('gives the certificates that a fetch trusts to that container alone', () => {
     const ref = { name: 'authority', key: 'ca.pem' };
     for (const [ca, volume] of [
