@@ -22,7 +22,13 @@ import { isTrue } from '../conditions.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
 import type { HostSettings } from './desired.ts';
 import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
-import { codeReferences, gatherDependencies, gatherEnvironment, type References } from './gather.ts';
+import {
+  codeMapOf,
+  codeReferences,
+  gatherDependencies,
+  gatherEnvironment,
+  type References,
+} from './gather.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
@@ -46,10 +52,7 @@ export const agentIndexes = {
       referencesOf(agent).map((ref) => ref?.secretKeyRef?.name),
     ),
   [configMapIndex]: (agent: Agent) =>
-    named(
-      agent,
-      referencesOf(agent).map((ref) => ref?.configMapKeyRef?.name),
-    ),
+    named(agent, [...referencesOf(agent).map((ref) => ref?.configMapKeyRef?.name), codeMapOf(agent)]),
 };
 
 function referencesOf(agent: Agent) {

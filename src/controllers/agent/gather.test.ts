@@ -126,3 +126,14 @@ test('an Agent is filed under what its code refers to', () => {
   assert.deepEqual(agentIndexes.secret(agent), ['default/keys']);
   assert.deepEqual(agentIndexes.configMap(agent), ['default/settings']);
 });
+
+test('a ConfigMap that is to be the code is missed like any other reference, and wakes its Agents', () => {
+  const from = (name: string) => makeAgent({ code: { configMap: { name } } });
+  assert.deepEqual(gatherEnvironment(from('nope'), referencesTo()).missing, [
+    'spec.code.configMap.name: ConfigMap "nope" does not exist.',
+  ]);
+  assert.deepEqual(gatherEnvironment(from('settings'), referencesTo()).missing, []);
+  assert.deepEqual(agentIndexes.configMap(from('nope')), ['default/nope']);
+  const revision = (agent: Agent) => gatherEnvironment(agent, referencesTo()).revision;
+  assert.equal(revision(from('settings')), revision(makeAgent()));
+});

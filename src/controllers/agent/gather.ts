@@ -33,10 +33,22 @@ export function gatherEnvironment(agent: Agent, references: References): Environ
 }
 
 function missingForCode(agent: Agent, references: References): string[] {
-  return codeReferences(agent).flatMap(({ field, ...ref }) => {
+  const missing = codeReferences(agent).flatMap(({ field, ...ref }) => {
     const { value, optional, problem } = followRef(agent, ref, references);
     return value !== undefined || optional ? [] : [`${field}: ${problem}.`];
   });
+  const map = codeMapOf(agent);
+  if (map === undefined || references.configMap(namespaceOf(agent), map) !== undefined) return missing;
+  return [...missing, `spec.code.configMap.name: ConfigMap "${map}" does not exist.`];
+}
+
+/** Name of the ConfigMap that is mounted as code, whatever its keys are. */
+export function codeMapOf({ spec }: Pick<Agent, 'spec'>): string | undefined {
+  return spec.code?.configMap?.name;
+}
+
+function namespaceOf({ metadata }: Agent): string {
+  return metadata.namespace ?? 'default';
 }
 
 interface CodeReference extends Ref {
@@ -82,7 +94,7 @@ interface Ref {
 }
 
 function followRef(agent: Agent, { secretKeyRef, configMapKeyRef }: Ref, references: References): Found {
-  const namespace = agent.metadata.namespace ?? 'default';
+  const namespace = namespaceOf(agent);
   if (secretKeyRef !== undefined) {
     const secret = references.secret(namespace, secretKeyRef.name);
     if (isOurs(secretKeyRef.name, secret))
@@ -125,7 +137,7 @@ function foundIn(
 
 /** Which dependencies are absent, not Ready, or lead back to the Agent itself. */
 export function gatherDependencies(agent: Agent, references: References): DependencyFacts {
-  const namespace = agent.metadata.namespace ?? 'default';
+  const namespace = namespaceOf(agent);
   const missing: string[] = [];
   const waiting: string[] = [];
   for (const { name, wait } of agent.spec.dependsOn ?? []) {
@@ -140,7 +152,7 @@ export function gatherDependencies(agent: Agent, references: References): Depend
 /** The shortest way from the Agent back to itself over dependencies that are waited for; [] when there is none. */
 function findCycle(agent: Agent, references: References): string[] {
   const start = agent.metadata.name;
-  const namespace = agent.metadata.namespace ?? 'default';
+  const namespace = namespaceOf(agent);
   const queue: string[][] = [[start]];
   const seen = new Set<string>();
   for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
