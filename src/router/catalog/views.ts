@@ -1,4 +1,5 @@
 import type { Clock } from '#kit/clock.ts';
+import { oncePerObject } from '#kit/memo.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Target } from '#routing/target.ts';
 import { type ExposeUri, mayRewriteUris } from '#routing/uri-rules.ts';
@@ -45,7 +46,7 @@ interface Kept {
 
 /** How long a call waits for the lists of resources when nobody has ever asked for them, in milliseconds. */
 const graceMs = 100;
-/** Lists that are kept at once. */
+/** Lists of one kind that are kept at once. */
 const mostKept = 5_000;
 
 export function createViews(options: ViewsOptions): Views {
@@ -54,7 +55,12 @@ export function createViews(options: ViewsOptions): Views {
 
 class KeptViews implements Views {
   readonly #options: ViewsOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: Record<ListKind, Map<string, Kept>> = {
+    tools: new Map(),
+    resources: new Map(),
+    templates: new Map(),
+    prompts: new Map(),
+  };
   readonly #rules = createUriRulesMemo();
 
   constructor(options: ViewsOptions) {
@@ -63,13 +69,13 @@ class KeptViews implements Views {
 
   current(surface: McpSurface, kind: ListKind): View | undefined {
     const { catalog, clock } = this.#options;
-    const known = this.#kept.get(viewName(surface, kind));
+    const known = this.#kept[kind].get(placeOf(surface));
     if (known?.surface !== surface || known.version !== catalog.version) return undefined;
     return clock.monotonic() < known.freshUntil ? known.view : undefined;
   }
 
   last(surface: McpSurface, kind: ListKind): View | undefined {
-    return this.#kept.get(viewName(surface, kind))?.view;
+    return this.#kept[kind].get(placeOf(surface))?.view;
   }
 
   async of(surface: McpSurface, kind: ListKind): Promise<View> {
@@ -80,9 +86,10 @@ class KeptViews implements Views {
     const parts = await this.#parts(surface, kind, there);
     const merged = mergeParts(parts, surface, kind);
     const view = kind === 'tools' ? await this.#withUiLinks(merged, surface) : merged;
-    if (this.#kept.size > mostKept) this.#kept.clear();
+    const kept = this.#kept[kind];
+    if (kept.size > mostKept) kept.clear();
     const freshUntil = catalog.freshUntil(there, kind);
-    this.#kept.set(viewName(surface, kind), { surface, version: catalog.version, freshUntil, view });
+    kept.set(placeOf(surface), { surface, version: catalog.version, freshUntil, view });
     onView?.(surface, kind, view);
     return view;
   }
@@ -139,6 +146,5 @@ class KeptViews implements Views {
   }
 }
 
-function viewName(surface: McpSurface, kind: ListKind): string {
-  return `${kind} ${surface.source} ${surface.place.host} ${surface.place.path}`;
-}
+/** What stays the same when the surface's agents or rules change. */
+const placeOf = oncePerObject(({ source, place }: McpSurface) => `${source} ${place.host} ${place.path}`);

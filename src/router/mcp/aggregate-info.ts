@@ -15,12 +15,14 @@ export function aggregateCapabilities(about: About, era: Era): Record<string, un
   };
 }
 
-/** The router's own instructions, then each agent's behind its name, `mostChars` at most. */
+/** The router's own instructions, then each agent's behind its name, `mostChars` at most; a single agent's alone. */
 export function aggregateInstructions(
   surface: McpSurface,
   { instructions }: About,
   mostChars: number,
 ): string {
+  const [only] = surface.agents.length === 1 ? instructions.values() : [];
+  if (only !== undefined) return surface.searchAbove === undefined ? only : `${only} ${search}`;
   const own = surface.searchAbove === undefined ? general : `${general} ${search}`;
   let text = own;
   let left = 0;

@@ -73,3 +73,8 @@ test('an agent that says nothing of itself does not hold up a session', limits, 
   assert.match(instructions, /a: hello$/);
   assert.deepEqual(capabilities.resources, { listChanged: true });
 });
+
+test('one agent alone speaks for itself', limits, async (t) => {
+  const { ask } = await clientOfRoute(t, [{ name: 'a', instructions: 'Say please.' }]);
+  assert.equal((await ask('server/discover')).json.result.instructions, 'Say please.');
+});
