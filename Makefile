@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench bench-cluster build images install install-manifests clean cluster cluster-down test-cluster
+.PHONY: help setup demo up test lint generate bench bench-cluster build images install install-manifests clean cluster cluster-install cluster-down test-cluster
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -33,6 +33,9 @@ test: setup lint ## Check everything that can be checked on this machine
 cluster: node_modules/.package-lock.json ## Bring up a real Kubernetes for tests
 	@$(NODE) scripts/setup.ts cluster
 	@$(NODE) scripts/cluster.ts up
+
+cluster-install: setup cluster ## Install Ploinky there, with images built from this checkout
+	@$(NODE) scripts/cluster.ts install
 
 cluster-down: node_modules/.package-lock.json ## Take it down; nothing of it is left
 	@$(NODE) scripts/cluster.ts down

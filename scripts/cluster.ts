@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   type Cluster,
@@ -7,19 +8,22 @@ import {
   type Provider,
   startCluster,
 } from '#test/cluster/provider.ts';
+import { installProduct } from './cluster/install.ts';
+import { archivesProblem, loadArchives } from './cluster/load.ts';
 
 // The cluster for tests, by hand: `make cluster` and `make cluster-down` are `up` and `down` of this.
 
-const usage = `node scripts/cluster.ts COMMAND [--name NAME]
+const usage = `bin/dev cluster COMMAND [--name NAME]
   up                  bring the cluster up, or find it up
   down                take it down; nothing of it is left
   status              say whether it is up, and its nodes
   kubectl ARGS…       kubectl of a cluster administrator
   helm ARGS…          Helm, the same way
   load ARCHIVE…       make an image archive's images known to the nodes
+  install HELM-ARGS…  build the images, load them and install the chart with them, or upgrade
   volumes COUNT       add that many volumes to claim
   nodes COUNT         add that many simulated nodes
-  enter -- COMMAND…   run a command in the cluster's network, with KUBECONFIG set
+  enter -- COMMAND…   run a command in the cluster's network, with KUBECONFIG set and the checkout's node on PATH
 The name comes before the command's own arguments; without one it is "${defaultName}".`;
 
 const print = (line: string) => console.log(line);
@@ -32,7 +36,7 @@ async function provider(): Promise<Provider> {
 /** A cluster that is up; the commands that work on one do not bring it up by surprise. */
 async function upCluster(name: string): Promise<Cluster> {
   if (!(await (await provider()).isUp(name)))
-    fail(`The cluster ${name} is not up. Bring it up: node scripts/cluster.ts up`);
+    fail(`The cluster ${name} is not up. Bring it up: bin/dev cluster up${optionOf(name)}`);
   return await started(name);
 }
 
@@ -41,13 +45,16 @@ async function started(name: string): Promise<Cluster> {
   return 'missing' in cluster ? fail(`There can be no cluster here. ${cluster.missing}`) : cluster;
 }
 
+const optionOf = (name: string) => (name === defaultName ? '' : ` --name ${name}`);
+
 async function up(name: string): Promise<void> {
   const cluster = await started(name);
-  const option = name === defaultName ? '' : ` --name ${name}`;
-  const self = `node scripts/cluster.ts`;
+  const option = optionOf(name);
+  const self = 'bin/dev cluster';
   print(`The cluster ${name} (${cluster.provider}) is up. Next:
   ${self} kubectl${option} get nodes
-  ${self} enter${option} -- bash      # a shell with kubectl and helm on PATH
+  ${self} install${option}            # build and load the images, install the chart with them
+  ${self} enter${option} -- bash      # a shell with kubectl, helm and ploinky on PATH
   ${name === defaultName ? 'make cluster-down' : `${self} down${option}`}`);
 }
 
@@ -64,18 +71,42 @@ async function status(name: string): Promise<void> {
   print((await cluster.kubectl(['get', 'nodes', '-owide'])).trimEnd());
 }
 
+/** The checkout's Node comes before the machine's, which may be too old to run anything here. */
+function enteredEnvironment({ env }: Cluster): NodeJS.ProcessEnv {
+  const checkout = join(import.meta.dirname, '..');
+  const own = [join(checkout, 'node_modules/.bin'), join(checkout, 'bin')];
+  return { ...process.env, ...env, PATH: [...own, env['PATH'] ?? process.env['PATH']].join(':') };
+}
+
 /** Runs in the foreground, with this terminal; exits as the command does. */
 async function enter(name: string, argv: readonly string[]): Promise<void> {
-  if (argv.length === 0) fail(`Name a command: node scripts/cluster.ts enter -- COMMAND`);
+  if (argv.length === 0) fail(`Name a command: bin/dev cluster enter -- COMMAND`);
   const cluster = await upCluster(name);
   const [file = '', ...args] = [...cluster.enter, ...argv];
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...cluster.env } });
+  const child = spawn(file, args, { stdio: 'inherit', env: enteredEnvironment(cluster) });
   // The terminal sends its signals to the child too, which decides what they mean.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => {
     child.on('error', (error) => fail(`${file}: ${error.message}`));
     child.on('exit', (code) => resolve(code ?? 1));
   });
+}
+
+async function load(name: string, archives: readonly string[]): Promise<void> {
+  const problem = archivesProblem(archives);
+  if (problem !== undefined) fail(problem);
+  await loadArchives(await upCluster(name), archives, print);
+}
+
+async function install(name: string, extra: readonly string[]): Promise<void> {
+  const problem = await installProduct(await upCluster(name), extra, print);
+  if (problem !== undefined) fail(problem);
+  const self = 'bin/dev cluster';
+  const option = optionOf(name);
+  print(`Ploinky is installed. Next:
+  ${self} kubectl${option} apply -n ploinky-system -f examples/
+  ${self} kubectl${option} get agents -n ploinky-system -o wide
+  ${self} enter${option} -- ploinky --cluster -n ploinky-system call greet -p name=Ana`);
 }
 
 function fail(message: string): never {
@@ -108,7 +139,8 @@ const commands: Record<string, () => Promise<void>> = {
   kubectl: () => enter(name, ['kubectl', ...rest]),
   helm: () => enter(name, ['helm', ...rest]),
   enter: () => enter(name, rest),
-  load: async () => (await upCluster(name)).loadImages(rest),
+  load: () => load(name, rest),
+  install: () => install(name, rest),
   volumes: async () => print(`class ${await (await upCluster(name)).addVolumes(count(rest[0]))}`),
   nodes: async () => print((await (await upCluster(name)).addFakeNodes(count(rest[0]))).join('\n')),
 };

@@ -4,7 +4,7 @@ import { type ImageName, imageNames } from './images/recipes.ts';
 import { describeSizes, measureImage } from './images/sizes.ts';
 
 // Builds images into archives that clusters can load, and prints their sizes:
-//   node scripts/images.ts [--with buildah|docker|podman] [NAME…]
+//   bin/dev images [--with buildah|docker|podman] [NAME…]
 
 const { values, positionals } = parseArgs({
   options: { with: { type: 'string', default: 'buildah' } },

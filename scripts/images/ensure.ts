@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder } from '#test/cluster/folders.ts';
 import { withLock } from '#test/cluster/lock.ts';
@@ -83,16 +83,31 @@ async function ensureArchive(site: BuildSite, name: ImageName): Promise<string> 
   const id = (await site.build(name)).replace(/^sha256:/, '').slice(0, 16);
   const folder = join(site.cache, 'archives');
   const archive = join(folder, `${name}-${id}.tar`);
-  if (await exists(archive)) return archive;
+  if (await exists(archive)) {
+    // The time says when it was last asked for: those that are asked for stay.
+    await utimes(archive, new Date(), new Date());
+    return archive;
+  }
   site.progress(`Writing the image ${name}…`);
   await mkdir(folder, { recursive: true });
   const draft = `${archive}.draft`;
   await rm(draft, { force: true });
   await site.builder.save(tagOf(name), draft);
   await rename(draft, archive);
-  const older = (await readdir(folder)).filter(
-    (file) => file.startsWith(`${name}-`) && !archive.endsWith(file),
-  );
-  for (const file of older) await rm(join(folder, file), { force: true });
+  await removeOld(folder, name);
   return archive;
+}
+
+/** Archives that are kept of each image: other checkouts, and tests that run, use theirs. */
+const keptArchives = 4;
+
+async function removeOld(folder: string, name: ImageName): Promise<void> {
+  const files = (await readdir(folder)).filter(
+    (file) => file.startsWith(`${name}-`) && file.endsWith('.tar'),
+  );
+  const used = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).mtimeMs));
+  const byAge = files
+    .map((file, index) => ({ file, at: used[index] ?? 0 }))
+    .sort((one, other) => other.at - one.at);
+  for (const { file } of byAge.slice(keptArchives)) await rm(join(folder, file), { force: true });
 }
