@@ -49,7 +49,9 @@ export const agentSpecSchema = z.strictObject({
   runtime: runtimeSchema.describe('What it runs on, and how many of it.').prefault({}),
   code: codeSchema.describe('Where the files under /code come from. Default: none.').optional(),
   command: commandLine
-    .describe('The agent’s own main process, beside the agent-server. Default: none.')
+    .describe(
+      'The agent’s own main process, beside the agent-server. Default: none. It must end on SIGTERM: in a pod it is the first process of its container, which has no default for signals; one that does not is killed when terminationGracePeriodSeconds are over.',
+    )
     .optional(),
   lifecycle: lifecycleSchema.describe('Commands around its start.').optional(),
   env: listMap(envVarSchema, 'name', 256).describe('Environment of everything that runs in it.').optional(),
