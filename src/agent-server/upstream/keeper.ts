@@ -15,7 +15,7 @@ export interface KeeperOptions {
   /** Called with each new connection before it is handed out; a rejection counts as a failed connect. */
   readonly prepare: (connection: UpstreamConnection) => Promise<void>;
   readonly onUp: () => void;
-  /** Not called for a loss that is mended within two seconds. */
+  /** Not called for a loss that is mended within two seconds, nor for a first connection that takes up to three. */
   readonly onDown: (reason: string) => void;
 }
 
@@ -36,12 +36,16 @@ const reconnect: BackoffOptions = { initial: 50, max: 30_000, jitter: 0.1 };
 /** Milliseconds of life after which a loss counts as the first one again. */
 const stableMs = 60_000;
 const patienceMs = 2000;
+/** A server that comes up beside this one is not there at first. */
+const startPatienceMs = 3000;
 /** Longest pause, in milliseconds, that a call waits out instead of failing. */
 const tolerableMs = 3000;
 
 export function createKeeper(options: KeeperOptions): Keeper {
   const { clock, log } = options;
   const stopping = new AbortController();
+  const firstDueAt = clock.monotonic() + startPatienceMs;
+  let wasUp = false;
   let failures = 0;
   let cancelDown = () => {};
   let unavailable: string | undefined;
@@ -57,11 +61,12 @@ export function createKeeper(options: KeeperOptions): Keeper {
         throw error;
       });
       cancelDown();
+      wasUp = true;
       options.onUp();
       void connection.closed.then((reason) => reopen(reason, startedAt, patienceMs));
       return connection;
     } catch (error) {
-      reopen(messageOf(error), startedAt, 0);
+      reopen(messageOf(error), startedAt, wasUp ? 0 : Math.max(0, firstDueAt - clock.monotonic()));
       throw lost(messageOf(error));
     }
   }

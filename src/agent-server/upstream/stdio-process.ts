@@ -59,10 +59,12 @@ export async function startStdioProcess(options: StdioOptions, opening: Opening)
     markClosed(reason);
     child.kill('SIGKILL');
   });
-  void closed.then((reason) => peer.fail(lost(reason)));
+  let wasThere = false;
+  void closed.then((reason) => peer.fail(lost(reason, wasThere)));
   const close = () => endChild(child, options.clock, options.graceMs);
   try {
     const info = await handshake(peer, opening, options.startMs);
+    wasThere = true;
     const listener = isStateless(info) ? listenBy(peer, opening.events, options.clock) : undefined;
     void closed.then(() => listener?.close());
     const memory = createSessionMemory();
@@ -178,6 +180,7 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-function lost(reason: string): AgentServerError {
-  return new AgentServerError('UpstreamLost', `The MCP server of this agent is gone: ${reason}`);
+function lost(reason: string, wasThere: boolean): AgentServerError {
+  const what = wasThere ? 'is gone' : 'did not come up';
+  return new AgentServerError('UpstreamLost', `The MCP server of this agent ${what}: ${reason}`);
 }

@@ -45,7 +45,11 @@ const cases: Record<
   'an upstream that does not answer keeps it from being Ready': {
     facts: { reports: [makeReport({ ready: false, reason: 'UpstreamNotReady', message: 'no answer' })] },
     observed: makeObserved(),
-    expected: { Ready: 'False/UpstreamNotReady', Progressing: 'True/UpstreamNotReady' },
+    expected: {
+      Ready: 'False/UpstreamNotReady',
+      Progressing: 'True/UpstreamNotReady',
+      Degraded: 'True/UpstreamNotReady',
+    },
   },
   'an agent with entries left out is Ready and Degraded': {
     facts: { reports: [makeReport({ reason: 'ConfigProblems', message: 'tools[1] has no command' })] },

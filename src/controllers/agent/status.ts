@@ -205,6 +205,9 @@ const settledReasons = new Set([
   'Forbidden',
 ]);
 
+/** Said by the agent-server of a workload that runs. */
+const serverFaults = new Set(['ConfigProblems', 'ConfigInvalid', 'UpstreamNotReady']);
+
 function progressingOf(
   { agent }: AgentFacts,
   verdict: Verdict,
@@ -232,7 +235,7 @@ function degradedOf(verdict: Verdict, observed: Observed | undefined, ready: Fin
     return { status: 'True', reason: ready.reason, message: told || ready.message };
   }
   if (observed?.fault !== undefined) return { status: 'True', ...observed.fault };
-  if (ready.reason === 'ConfigProblems') return ready;
+  if (serverFaults.has(ready.reason)) return { ...ready, status: 'True' };
   if (settledReasons.has(verdict.reason))
     return { status: 'True', reason: verdict.reason, message: verdict.message };
   if (observed !== undefined && observed.phase !== 'Absent' && !observed.limitsEnforced) {

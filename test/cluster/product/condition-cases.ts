@@ -66,8 +66,8 @@ export const cases: readonly Case[] = [
     name: 'no-map',
     what: 'missing ConfigMap with code',
     spec: { code: { configMap: { name: 'no-such-map' } } },
-    reason: 'ContainerConfigError',
-    says: /no-such-map/,
+    reason: 'SecretMissing',
+    says: /spec\.code\.configMap\.name: ConfigMap "no-such-map"/,
   },
   {
     name: 'over-quota',
