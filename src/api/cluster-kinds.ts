@@ -173,6 +173,8 @@ export interface ContainerStatus {
   restartCount: number;
   state?: ContainerState;
   lastState?: ContainerState;
+  /** What the kubelet has given it; of newer clusters. */
+  resources?: { limits?: Readonly<Record<string, string | number>> };
 }
 
 export interface ContainerState {

@@ -1,4 +1,5 @@
 import type { Clock } from '#kit/clock.ts';
+import { killedRemedy } from '../process/killed.ts';
 import type { RunningCall, Spawner } from './spawner-client.ts';
 import type { Exit, SpawnFailure } from './spawner-protocol.ts';
 
@@ -86,9 +87,15 @@ export function failureMessage(
   const { exit, stdout, stderr } = outcome;
   if (exit.overflow) return `command wrote more than ${limits.maxOutputBytes} bytes of output`;
   if (exit.code === 0) return undefined;
-  return capped(
-    messageInOutput(stdout) ?? (stderr.toString('utf8').trim() || `command exited with code ${exit.code}`),
-  );
+  const told = messageInOutput(stdout);
+  if (told !== undefined) return capped(told);
+  const message = stderr.toString('utf8').trim() || `command exited with code ${exit.code}`;
+  return wasKilled(exit) ? `${capped(message)} (${killedRemedy})` : capped(message);
+}
+
+/** From outside, or so says the shell that ran it (128 + 9): whatever ends it here is told of otherwise. */
+function wasKilled({ code, signal }: Exit): boolean {
+  return signal === 'SIGKILL' || code === 137;
 }
 
 const longestMessage = 4096;

@@ -23,4 +23,7 @@ test('a program that is not there, or ends at once, did not come up: it is not g
   await assert.rejects(start(process.execPath, '-e', 'process.exit(3)'), {
     message: 'The MCP server of this agent did not come up: it ended with exit code 3',
   });
+  await assert.rejects(start(process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'), {
+    message: /ended by SIGKILL, probably because the memory was used up: .*limits\.memory/,
+  });
 });

@@ -6,6 +6,7 @@ import type { Params } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
 import { endChild, startChild } from '../process/child-command.ts';
+import { killedRemedy } from '../process/killed.ts';
 import { readLines } from '../spawner/lines.ts';
 import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
 import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
@@ -175,7 +176,8 @@ function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
     child.once('exit', (code, signal) => {
-      resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
+      if (signal === 'SIGKILL') resolve(`it was ${killedRemedy}`);
+      else resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
     });
   });
 }

@@ -53,9 +53,12 @@ function endFault(status: ContainerStatus, hasEnded: boolean): Fault | undefined
   return describeEnd(status, known);
 }
 
-function describeEnd({ name, restartCount }: ContainerStatus, end: TerminatedState): Fault {
+function describeEnd(status: ContainerStatus, end: TerminatedState): Fault {
+  const { name, restartCount } = status;
   if (end.reason === 'OOMKilled') {
-    const message = `Container ${name} used more memory than its limit and was killed${times(restartCount)}.`;
+    const limit = status.resources?.limits?.['memory'];
+    const which = `${limit === undefined ? '' : `${limit}, `}spec.runtime.resources.limits.memory`;
+    const message = `Container ${name} used more memory than its limit (${which}) and was killed${times(restartCount)}.`;
     return fault('OOMKilled', message);
   }
   const isStart = end.reason === 'StartError' || end.reason === 'ContainerCannotRun';

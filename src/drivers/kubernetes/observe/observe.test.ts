@@ -129,7 +129,24 @@ const faults: Record<string, [pod: Pod, reason: string, says: RegExp]> = {
     'BackOff',
     /exit code 3 \(started again once\).*\none\ntwo$/s,
   ],
-  'too little memory': [crashed(end(137, { reason: 'OOMKilled' })), 'OOMKilled', /more memory/],
+  'too little memory, on a cluster that does not tell the limit': [
+    crashed(end(137, { reason: 'OOMKilled' })),
+    'OOMKilled',
+    /more memory than its limit \(spec\.runtime\.resources\.limits\.memory\) and was killed/,
+  ],
+  'too little memory': [
+    podOf({
+      containerStatuses: [
+        containerOf({
+          lastState: end(137, { reason: 'OOMKilled' }),
+          resources: { limits: { memory: '128Mi' } },
+          ...waiting('CrashLoopBackOff'),
+        }),
+      ],
+    }),
+    'OOMKilled',
+    /its limit \(128Mi, spec\.runtime\.resources\.limits\.memory\)/,
+  ],
   'an image for another processor': [
     crashed(end(128, { reason: 'StartError', message: 'exec /Agent/bin/node: exec format error' })),
     'ImageNotSupported',
