@@ -44,6 +44,11 @@ interface Kept {
   readonly view: View;
 }
 
+interface Making {
+  readonly version: number;
+  readonly view: Promise<View>;
+}
+
 /** How long a call waits for the lists of resources when nobody has ever asked for them, in milliseconds. */
 const graceMs = 100;
 /** Lists of one kind that are kept at once. */
@@ -60,6 +65,13 @@ class KeptViews implements Views {
     resources: new Map(),
     templates: new Map(),
     prompts: new Map(),
+  };
+  /** However many wait for a list, it is made once for what is known of the agents at that time. */
+  readonly #making: Record<ListKind, WeakMap<McpSurface, Making>> = {
+    tools: new WeakMap(),
+    resources: new WeakMap(),
+    templates: new WeakMap(),
+    prompts: new WeakMap(),
   };
   readonly #rules = createUriRulesMemo();
 
@@ -81,15 +93,28 @@ class KeptViews implements Views {
   async of(surface: McpSurface, kind: ListKind): Promise<View> {
     const known = this.current(surface, kind);
     if (known !== undefined) return known;
-    const { catalog, onView } = this.#options;
+    const { version } = this.#options.catalog;
+    const making = this.#making[kind].get(surface);
+    if (making?.version === version) return making.view;
+    const view = this.#make(surface, kind);
+    this.#making[kind].set(surface, { version, view });
+    return view;
+  }
+
+  async #make(surface: McpSurface, kind: ListKind): Promise<View> {
+    const { tables, catalog, onView } = this.#options;
+    const table = tables.current();
     const there: Target[] = [];
     const parts = await this.#parts(surface, kind, there);
     const merged = mergeParts(parts, surface, kind);
     const view = kind === 'tools' ? await this.#withUiLinks(merged, surface) : merged;
     const kept = this.#kept[kind];
     if (kept.size > mostKept) kept.clear();
+    // What an agent said before the table changed may be what it says no more.
+    const version = tables.current() === table ? catalog.version : -1;
     const freshUntil = catalog.freshUntil(there, kind);
-    kept.set(placeOf(surface), { surface, version: catalog.version, freshUntil, view });
+    kept.set(placeOf(surface), { surface, version, freshUntil, view });
+    this.#making[kind].delete(surface);
     onView?.(surface, kind, view);
     return view;
   }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { buildRoutingTable } from '#routing/table.ts';
+import { agentNamed } from '#routing/testing.ts';
+import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
+import type { Catalog, Part } from './catalog.ts';
+import { createViews } from './views.ts';
+
+function stage() {
+  const clock = createFakeClock();
+  const endpoint = { name: 'x', uid: 'x', address: 'unix:/x', ready: true, terminating: false };
+  const agents = ['a', 'slow'].map((name) => agentNamed(name, { status: { endpoints: [endpoint] } }));
+  const table = buildRoutingTable({ agents, routes: [], homeNamespace: 'default', hostClaims: {} });
+  const slow = Promise.withResolvers<Part>();
+  let asked = 0;
+  const catalog = {
+    version: 1,
+    last: () => [],
+    freshUntil: () => Number.POSITIVE_INFINITY,
+    retain: () => false,
+    part(target: { name: string }) {
+      asked += 1;
+      return target.name === 'slow'
+        ? slow.promise
+        : Promise.resolve({ agent: 'a', items: [{ name: 'echo' }] });
+    },
+  } satisfies Catalog;
+  const now = { table };
+  const tables = { current: () => now.table, synced: true, subscribe: () => () => undefined };
+  const views = createViews({ tables, catalog, clock, backendDeadlineMs: 500 });
+  const surface = table.surfaces.find((one) => one.kind === 'mcp');
+  assert.ok(surface?.kind === 'mcp');
+  return { clock, catalog, views, surface, slow, now, asked: () => asked };
+}
+
+test('however many wait for a list, it is made once and one timer runs', async () => {
+  const { clock, views, surface, asked } = stage();
+  const lists = Array.from({ length: 100 }, () => views.of(surface, 'tools'));
+  await settle();
+  assert.deepEqual([asked(), clock.pending], [2, 1]);
+  await clock.advance(500);
+  const made = await Promise.all(lists);
+  assert.ok(made.every((view) => view === made[0]));
+  assert.deepEqual(made[0]?.errors, [{ agent: 'slow', message: 'did not answer within 500 ms' }]);
+  assert.equal(views.current(surface, 'tools'), made[0]);
+  assert.equal(clock.pending, 0);
+});
+
+test('a call does not wait for lists of resources beyond a moment, and not at all once there is one', async () => {
+  const { clock, views, surface, catalog } = stage();
+  const first = views.uris(surface);
+  assert.ok(first instanceof Promise);
+  await clock.advance(100);
+  assert.equal(await first, undefined);
+  await clock.advance(400);
+  assert.equal(views.uris(surface) instanceof Promise, false);
+  catalog.version = 2;
+  assert.equal(views.uris(surface) instanceof Promise, false);
+  await clock.advance(500);
+});
+
+test('a list that was begun before the table changed is given once, and not kept', async () => {
+  const { views, surface, slow, now } = stage();
+  const begun = views.of(surface, 'tools');
+  now.table = { ...now.table };
+  slow.resolve({ agent: 'slow', items: [] });
+  assert.equal((await begun).items.length, 1);
+  assert.equal(views.current(surface, 'tools'), undefined);
+});
+
+test('a list that was made while an agent came back is made again', async () => {
+  const { clock, views, surface, catalog, slow } = stage();
+  const partial = views.of(surface, 'tools');
+  await clock.advance(500);
+  assert.equal((await partial).items.length, 1);
+  slow.resolve({ agent: 'slow', items: [{ name: 'late' }] });
+  catalog.version = 2;
+  assert.equal((await views.of(surface, 'tools')).items.length, 2);
+});
