@@ -40,7 +40,7 @@ export const agentReasons = {
   BackOff:
     'The workload ended and is started again after a pause that grows. Read the exit code and the end of the log in the message.',
   CrashLoop:
-    'The workload ended five times without a minute of Ready between, and is not started any more. Mend the cause, then change the spec or resume it with `ploinky restart NAME`.',
+    'The workload ended six times without a minute of Ready between (after its start and after each of five restarts), and is not started any more. Mend the cause, then change the spec or resume it with `ploinky restart NAME`.',
   UpstreamNotReady:
     'The agent-server runs, but the agent’s own MCP server does not answer it. Read the agent’s log.',
   ConfigInvalid: 'The MCP configuration cannot be read. Mend the file or the field that the message names.',
