@@ -122,11 +122,11 @@ resources:
 {{/* Environment that the programs read: which pod they are. */}}
 {{- define "ploinky.podEnv" -}}
 - name: POD_NAME
-  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+  valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.name } }
 - name: POD_NAMESPACE
-  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+  valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 - name: POD_IP
-  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+  valueFrom: { fieldRef: { apiVersion: v1, fieldPath: status.podIP } }
 {{- end }}
 
 {{/* Flags that all three programs take. */}}
