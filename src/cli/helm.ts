@@ -37,8 +37,8 @@ export function valueFlags({ values = [], set = [] }: ChartOptions): string[] {
   return [...values.flatMap((file) => ['--values', file]), ...set.flatMap((pair) => ['--set', pair])];
 }
 
-/** Runs it and passes its failure on: what it printed says what is wrong. */
-export async function runHelm(cli: Cli, args: readonly string[]): Promise<void> {
+/** Runs it and passes its failure on: what it printed says what is wrong, `remedy` what to do besides. */
+export async function runHelm(cli: Cli, args: readonly string[], remedy?: string): Promise<void> {
   const code = await cli.runHelm(args);
-  if (code !== 0) throw new CliError(exitCodes.failed, `helm ${args[0]} ended with ${code}`);
+  if (code !== 0) throw new CliError(exitCodes.failed, `helm ${args[0]} ended with ${code}`, remedy);
 }

@@ -160,7 +160,10 @@ describe('Objects of a cluster', { skip, timeout: 240_000 }, () => {
   it('have no logs while no container has begun', async () => {
     const outcome = await ploinky.run('logs', 'one');
     assert.equal(outcome.code, 0);
-    assert.match(outcome.stderr, /No container has begun/);
+    assert.match(
+      outcome.stderr,
+      /There is no pod\. See `ploinky describe agent one` or `kubectl -n \S+ get deployments,pods,events`/,
+    );
     assert.equal((await ploinky.run('logs', 'nope')).code, 4);
   });
 

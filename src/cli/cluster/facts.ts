@@ -4,6 +4,7 @@ import type { Cluster } from '../context.ts';
 import { orForbidden } from './errors.ts';
 import type { Installation } from './installation.ts';
 import { isReady, type Pod, podResource } from './objects.ts';
+import { waitsOf } from './pod-waits.ts';
 import { controllerLease, routerLeasePrefix, selectorOf } from './product.ts';
 
 /** A Lease as a sign of life. */
@@ -21,6 +22,8 @@ export interface ProgramFacts {
   readonly routers: readonly SignOfLife[] | undefined;
   readonly controllerPods: { readonly ready: number; readonly all: number } | undefined;
   readonly routerPods: { readonly ready: number; readonly all: number };
+  /** Why containers of each have not begun. */
+  readonly waits: { readonly controller: readonly string[]; readonly router: readonly string[] };
 }
 
 /** Reads them. `now` is the wall clock in milliseconds. */
@@ -43,6 +46,7 @@ export async function readPrograms(
     routers: alive?.map((lease) => signOf(lease, now)),
     controllerPods: controllers && count(controllers.items),
     routerPods: count(routers),
+    waits: { controller: waitsOf(controllers?.items ?? []), router: waitsOf(routers) },
   };
 }
 

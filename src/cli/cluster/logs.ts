@@ -9,6 +9,7 @@ import { notInstalled } from './errors.ts';
 import { findInstallation } from './installation.ts';
 import { type Pod, podResource } from './objects.ts';
 import { followLog, isAway, type LogLine, type LogSource, readEnd, sourcesOf } from './pod-log.ts';
+import { lookAt, waitsOf } from './pod-waits.ts';
 import { components, selectorOf } from './product.ts';
 
 export interface ClusterLogOptions {
@@ -37,13 +38,13 @@ const colours: readonly Style[] = ['cyan', 'green', 'yellow', 'dim'];
  */
 export async function clusterLogs(cli: Cli, cluster: Cluster, options: ClusterLogOptions): Promise<void> {
   const wanted = await findWanted(cluster, options);
-  const sources = await findSources(cluster, wanted, options);
+  const { pods, sources } = await findSources(cluster, wanted, options);
   const found = await Promise.all(sources.map((source) => readEnd(cluster.client, source, options)));
   const lines = found.flat().sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   const print = printer(cli, options);
   print.sees(sources);
   for (const line of options.tail === 0 ? [] : lines.slice(-options.tail)) print.line(line);
-  if (sources.length === 0 && !options.follow) cli.terminal.note(nothingOf(options));
+  if (sources.length === 0 && !options.follow) cli.terminal.note(nothingOf(options, wanted, pods));
   if (!options.follow) return;
   const ended = sources.filter(({ running }) => !running).map(lifeOf);
   await follow(cli, cluster, { wanted, options, print, seen: newestOf(lines), done: new Set(ended) });
@@ -73,7 +74,7 @@ async function findSources(
   { client }: Cluster,
   wanted: Wanted,
   options: ClusterLogOptions,
-): Promise<LogSource[]> {
+): Promise<{ pods: readonly Pod[]; sources: LogSource[] }> {
   const { items } = await client.list<Pod>(podResource, { ...wanted });
   const sources = items.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)).flatMap(sourcesOf);
   const named = sources.filter(
@@ -87,13 +88,23 @@ async function findSources(
       `There are ${known}.`,
     );
   }
-  return options.previous ? named.filter(({ restarts }) => restarts > 0) : named;
+  const kept = options.previous ? named.filter(({ restarts }) => restarts > 0) : named;
+  return { pods: items, sources: kept };
 }
 
-function nothingOf({ previous }: ClusterLogOptions): string {
-  return previous
-    ? 'No container was started again.'
-    : 'No container has begun; `ploinky describe` tells why.';
+function nothingOf(
+  { previous, agent, process }: ClusterLogOptions,
+  { namespace }: Wanted,
+  pods: readonly Pod[],
+): string {
+  if (previous) return 'No container was started again.';
+  const what = pods.length === 0 ? 'There is no pod' : 'No container has begun';
+  const why = waitsOf(pods).map((wait) => `; ${wait}`);
+  const ways = [
+    ...(process === undefined ? [`ploinky describe agent ${agent}`] : []),
+    lookAt(pods, namespace),
+  ];
+  return `${what}${why.join('')}. See ${ways.map((way) => `\`${way}\``).join(' or ')}.`;
 }
 
 /** The time of the newest line of each source. */
@@ -143,7 +154,8 @@ async function follow(
     }
   };
   while (!signal.aborted) {
-    const sources = await findSources(cluster, wanted, { ...options, previous: false }).catch(noneWhileAway);
+    const now = { ...options, previous: false };
+    const { sources } = await findSources(cluster, wanted, now).catch(noneWhileAway);
     print.sees(sources);
     for (const source of sources) {
       const key = keyOf(source);
@@ -156,8 +168,8 @@ async function follow(
   await Promise.all(reading.values());
 }
 
-function noneWhileAway(error: unknown): LogSource[] {
-  if (isUnavailable(error)) return [];
+function noneWhileAway(error: unknown): { sources: LogSource[] } {
+  if (isUnavailable(error)) return { sources: [] };
   throw error;
 }
 

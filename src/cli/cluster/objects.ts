@@ -17,12 +17,14 @@ export interface Pod extends KubeObject {
 
 export interface Container {
   name: string;
+  image?: string;
   args?: readonly string[];
   ports?: readonly { name?: string; containerPort: number }[];
 }
 
 export interface ContainerStatus {
   name: string;
+  image?: string;
   restartCount?: number;
   state?: {
     waiting?: { reason?: string; message?: string };

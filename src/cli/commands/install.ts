@@ -12,6 +12,10 @@ Examples:
   ploinky install --values prod.yaml --set router.replicas=3
   ploinky upgrade --dry-run -- --debug`;
 
+/** Helm leaves the release of an install that failed, and refuses to install it again. */
+const afterFailure =
+  'See what is wrong with `ploinky doctor` and mend it. If the release is there already, also from an install that failed, go on with `ploinky upgrade` and the same flags, or begin anew after `ploinky uninstall`.';
+
 export function addInstall(program: Command, cli: Cli): void {
   withChart(program.command('install [helm-flags...]'))
     .description('install Ploinky into a cluster')
@@ -20,10 +24,11 @@ export function addInstall(program: Command, cli: Cli): void {
       const options = command.optsWithGlobals<ChartOptions>();
       const flags = helmFlags('install', options, extra);
       const chart = options.chart ?? (await cli.findChart());
-      await runHelm(cli, [
+      const args = [
         ...['install', options.release, chart, '--create-namespace'],
         ...[...valueFlags(options), ...dryRun(options), ...flags],
-      ]);
+      ];
+      await runHelm(cli, args, options.dryRun ? undefined : afterFailure);
     });
 }
 

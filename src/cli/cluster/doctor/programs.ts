@@ -22,7 +22,7 @@ export function readInstallation(cli: Cli, cluster: Cluster, options: GlobalOpti
 export function checkController(cluster: Cluster, found: Found): CheckResult {
   if (found === undefined) return notInstalled(cluster);
   if (found === 'hidden') return hidden();
-  const { leader } = found.programs;
+  const { leader, waits } = found.programs;
   const remedy = `Read \`ploinky logs --process controller --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get deployments,pods\`.`;
   if (leader === undefined) {
     return warn(
@@ -30,18 +30,20 @@ export function checkController(cluster: Cluster, found: Found): CheckResult {
       'Ask an administrator to run `ploinky doctor`.',
     );
   }
-  if (leader === null) return fail('none has ever led', remedy);
+  const why = waits.controller.map((wait) => `; ${wait}`).join('');
+  if (leader === null) return fail(`none has ever led${why}`, remedy);
   if (leader.alive) return ok(`led by ${leader.holder}, a sign of life ${spanOf(leader)} ago`);
-  return fail(`its leader ${leader.holder} has given no sign of life for ${spanOf(leader)}`, remedy);
+  return fail(`its leader ${leader.holder} has given no sign of life for ${spanOf(leader)}${why}`, remedy);
 }
 
 export function checkRouters(cluster: Cluster, found: Found): CheckResult {
   if (found === undefined) return notInstalled(cluster);
   if (found === 'hidden') return hidden();
-  const { routers, routerPods } = found.programs;
+  const { routers, routerPods, waits } = found.programs;
   const pods = `${routerPods.ready} of ${routerPods.all} pods ready in ${found.namespace}`;
   const alive = routers?.filter((sign) => sign.alive).length;
-  const signs = alive === undefined ? '' : `, ${alive} with a sign of life`;
+  const why = waits.router.map((wait) => `; ${wait}`).join('');
+  const signs = alive === undefined ? why : `, ${alive} with a sign of life${why}`;
   const remedy = `Read \`ploinky logs --process router --context ${cluster.context}\` and \`kubectl -n ${found.namespace} get deployments,pods\`.`;
   if (routerPods.ready === 0 || alive === 0) return fail(`${pods}${signs}`, remedy);
   if (routerPods.ready < routerPods.all) return warn(`${pods}${signs}`, remedy);
