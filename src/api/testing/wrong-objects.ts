@@ -218,6 +218,14 @@ const wrongRoutes: readonly (readonly [spec: object, error: string, onlyParsing?
     'spec.mcp: mcp.mode Single needs exactly one agent in agents',
   ],
   [{ mcp: { tools: { allow: ['a b'] } } }, 'spec.mcp.tools.allow[0]: must be a name or a glob with * and ?'],
+  [
+    { mcp: { tools: { rename: [{ from: 'db', to: 'store_*' }] } } },
+    'spec.mcp.tools.rename[0].to: to may have a "*" only where from has one',
+  ],
+  [
+    { mcp: { resources: { rename: [{ from: 'doc://*', to: 'papers' }] } } },
+    'spec.mcp.resources.rename[0].to: must be a URI with at most one "*"',
+  ],
   [{ static: { root: 'b' } }, 'spec.static: static.root must be one of agents'],
   [
     { auth: { mode: 'SSO' } },

@@ -217,6 +217,24 @@ test('operators are told once of an end and once of Ready', async () => {
   assert.deepEqual(stage.events, ['Warning BackOff', 'Normal Ready']);
 });
 
+test('a tool that changes while the spec is the same is an Event, and one that changes with it is none', async () => {
+  const stage = createStage(makeAgent({}, { finalizers: [hostWorkloadFinalizer], generation: 1 }));
+  const say = async (tools: Record<string, string>) => {
+    stage.report = makeReport({ tools });
+    await stage.reconcile();
+  };
+  await say({ add: 'x' });
+  await say({ add: 'x', echo: 'y' });
+  assert.deepEqual(stage.events, ['Normal Ready']);
+  await say({ add: 'z', echo: 'y' });
+  await say({ add: 'z', echo: 'y' });
+  assert.deepEqual(stage.events, ['Normal Ready', 'Warning ToolChanged']);
+  const agent = stage.agent as Agent;
+  stage.agent = { ...agent, metadata: { ...agent.metadata, generation: 2 } };
+  await say({ add: 'other', echo: 'y' });
+  assert.equal(stage.events.length, 2);
+});
+
 test('a controller that has just started leaves a Ready agent Ready', async () => {
   const earlier = createStage(held());
   earlier.report = makeReport();
