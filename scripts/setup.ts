@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 // What a checkout needs besides its npm packages; with the argument `cluster`, what a Kubernetes made of processes
-// needs besides Go. Installs what is missing where it may (root, apt), else names it. Exits with 1 when something
+// needs besides Go; with `bench`, what the bench of gateways measures with. Installs what is missing where it may (root, apt), else names it. Exits with 1 when something
 // is missing without which nothing works.
 
 interface SystemPackage {
@@ -37,8 +37,15 @@ const forClusters: readonly SystemPackage[] = [
   { program: '/bin/busybox', debian: 'busybox-static', why: 'the pods of tests run it', required: false },
 ];
 
+// None is required: what cannot be measured is named and skipped.
+const forBenches: readonly SystemPackage[] = [
+  { program: 'wrk', debian: 'wrk', why: 'the load of the bench of gateways', required: false },
+  { program: 'nginx', debian: 'nginx-light', why: 'that bench compares with it', required: false },
+  { program: 'taskset', debian: 'util-linux', why: 'benches bind programs to cores', required: false },
+];
+
 const isForClusters = process.argv[2] === 'cluster';
-const needed = isForClusters ? forClusters : everywhere;
+const needed = isForClusters ? forClusters : process.argv[2] === 'bench' ? forBenches : everywhere;
 
 function isThere(program: string): boolean {
   if (program.startsWith('/')) return existsSync(program);

@@ -30,13 +30,16 @@ export interface BenchApi {
   /** An Agent with its key; without endpoints until `publish`. */
   createAgent(name: string): Promise<{ agent: Agent; identity: AgentIdentity; key: WireKey }>;
   /** Says where the Agent's only instance answers, as the controller does when it is Ready. */
-  publish(agent: Agent, endpoint: { readonly uid: string; readonly address: string }): Promise<void>;
+  publish(
+    agent: Agent,
+    endpoint: { readonly uid: string; readonly address: string; readonly digest?: string },
+  ): Promise<void>;
 }
 
 export async function startApi(scope: Scope): Promise<BenchApi> {
   const root = join(scope.folder, 'ws');
   const runtime = join(scope.folder, 'rt');
-  for (const folder of [root, runtime]) mkdirSync(folder, { mode: 0o700 });
+  for (const folder of [root, runtime]) mkdirSync(folder, { mode: 0o700, recursive: true });
   const env = { XDG_RUNTIME_DIR: runtime };
   const paths = await locateWorkspace(root, env);
   await ensureWorkspace(paths, hostFacts(env).uid);
@@ -62,9 +65,9 @@ export async function startApi(scope: Scope): Promise<BenchApi> {
       const identity = { namespace: 'default', name, uid: made.metadata.uid ?? '' };
       return { agent: made, identity, key: deriveAgentKey(master, identity) };
     },
-    async publish(agent, { uid, address }) {
+    async publish(agent, { uid, address, digest = 'sha256:bench' }) {
       const endpoint = { name: 'one', uid, address, terminating: false, ready: true };
-      const status = { replicas: 1, toolsDigest: 'sha256:bench', endpoints: [endpoint] };
+      const status = { replicas: 1, toolsDigest: digest, endpoints: [endpoint] };
       await client.applyStatus<Agent>(agentResource, agent, status as NonNullable<Agent['status']>, {
         fieldManager: 'ploinky-controller',
       });

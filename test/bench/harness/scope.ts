@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -41,6 +41,8 @@ export interface Scope {
    * Output goes to a file of the folder.
    */
   start(script: string, args?: readonly string[], options?: StartOptions): Started;
+  /** As `start`, another program than node. */
+  run(program: string, args?: readonly string[], options?: StartOptions): Started;
   defer(end: () => unknown): void;
 }
 
@@ -57,17 +59,15 @@ export class BenchScope implements Scope {
   }
 
   start(script: string, args: readonly string[] = [], options: StartOptions = {}): Started {
+    const flags = [...this.#profiling(options), ...(options.nodeFlags ?? [])];
+    return this.run(process.execPath, [...flags, script, ...args], options);
+  }
+
+  run(program: string, args: readonly string[] = [], options: StartOptions = {}): Started {
     const file = join(this.folder, `out-${++this.#serial}.log`);
-    const node = [
-      process.execPath,
-      ...this.#profiling(options),
-      ...(options.nodeFlags ?? []),
-      script,
-      ...args,
-    ];
     const core = options.side === 'measured' ? '0' : '1';
     const bound = this.pinned && options.side !== undefined ? ['taskset', '-c', core] : [];
-    const [command = '', ...rest] = [...bound, ...node];
+    const [command = '', ...rest] = [...bound, program, ...args];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(options.ipc ? (['ipc'] as const) : [])];
     const child = spawn(command, rest, {
       cwd: options.cwd ?? this.folder,
@@ -169,10 +169,12 @@ export async function until<T>(
   throw new Error(`not in time: ${what}`, { cause: last });
 }
 
-/** Other people's programs in test/peers, installed when they are not there yet. Throws CannotRun. */
+/** Other people's programs in test/peers, installed when they are not there yet, or others are. Throws CannotRun. */
 export function requirePeers(): string {
   const peers = join(checkout, 'test/peers');
-  if (!existsSync(join(peers, 'node_modules/.package-lock.json'))) {
+  const installed = statSync(join(peers, 'node_modules/.package-lock.json'), { throwIfNoEntry: false });
+  const locked = statSync(join(peers, 'package-lock.json'));
+  if (installed === undefined || installed.mtimeMs < locked.mtimeMs) {
     const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: peers, stdio: 'inherit' });
     if (status !== 0) throw new CannotRun('the peers of test/peers cannot be installed (npm ci failed)');
   }

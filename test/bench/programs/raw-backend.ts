@@ -1,5 +1,6 @@
 /**
- * The cheapest MCP server that Node can be: one tool `noop` that answers with its argument, no checks, no sessions.
+ * The cheapest MCP server that Node can be: one tool `noop` that answers with its argument, no checks, no sessions;
+ * and below /api/ the cheapest HTTP API.
  * It proves itself to a router but does not look at tokens, so that a call through a router costs the router.
  *   raw-backend.ts SOCKET SECRET_BASE64URL KID INSTANCE → prints `port N`
  */
@@ -11,6 +12,9 @@ import { endWithParent } from './end-with-parent.ts';
 const [socket = '', secret = '', kid = '', instance = ''] = process.argv.slice(2);
 const key = { kid, secret: Buffer.from(secret, 'base64url') };
 const tools = [{ name: 'noop', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }];
+
+/** What its own HTTP API gives: a kibibyte of JSON. */
+const page = JSON.stringify({ text: 'x'.repeat(1_000) });
 
 interface Message {
   readonly id?: number | string;
@@ -49,6 +53,14 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (url.startsWith(proofPath)) {
     const nonce = new URLSearchParams(url.slice(url.indexOf('?'))).get('nonce') ?? '';
     send(response, JSON.stringify(answerChallenge(key, instance, nonce)));
+    return;
+  }
+  if (request.method === 'GET' && url.startsWith('/api/')) {
+    send(response, page);
+    return;
+  }
+  if (request.method !== 'POST') {
+    response.writeHead(405).end();
     return;
   }
   let body = '';

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { type Route, routeResource } from '#api/route.ts';
+import { type BenchApi, startApi } from '../harness/api.ts';
+import type { Bench } from '../harness/bench.ts';
+import { lineOf, type Scope } from '../harness/scope.ts';
+import { median } from '../harness/stats.ts';
+import { freePort } from '../router-call.ts';
+
+const routes = 1_000;
+const rounds = 5;
+
+/** From the start of the process to the first 200 through the last of many Routes. */
+export const gatewayBoot: Bench = {
+  name: 'gateway-boot',
+  about: `start of the router until it says that it is ready, and until the last of ${routes} Routes is served`,
+  goals: ['P28-boot-ms'],
+  async run(scope) {
+    const api = await startApi(scope);
+    await startAgent(scope, api);
+    for (let index = 0; index < routes; index += 1) {
+      await api.client.create<Route>(routeResource, {
+        apiVersion: 'ploinky.dev/v1alpha1',
+        kind: 'Route',
+        metadata: { name: `route-${index}`, namespace: 'default' },
+        spec: { agents: [{ name: 'raw' }], paths: [`/r${index}`], api: {} },
+      } as unknown as Route);
+    }
+    const taken: Boot[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      taken.push({ bare: await bareStart(scope), ...(await timeBoot(api)) });
+    }
+    const middle = (field: keyof Boot) => median(taken.map((one) => one[field]));
+    const rows = [
+      [`the last of ${routes} Routes answers 200`, middle('served')],
+      ['it says that it is ready', middle('ready')],
+      ['node that starts and ends', middle('bare')],
+    ];
+    return {
+      tables: [{ title: `medians of ${rounds}`, columns: ['', 'ms'], rows }],
+      goals: [{ name: 'P28-boot-ms', op: '<=', target: 250, unit: 'ms', value: middle('served') }],
+      samples: taken,
+      notes: ['The router runs from its sources, as in a workspace.'],
+    };
+  },
+};
+
+interface Boot {
+  readonly served: number;
+  readonly ready: number;
+  readonly bare: number;
+}
+
+async function startAgent(scope: Scope, api: BenchApi): Promise<void> {
+  const { agent, key } = await api.createAgent('raw');
+  const socket = join(scope.folder, 'raw.sock');
+  const script = join(import.meta.dirname, '../programs/raw-backend.ts');
+  const args = [socket, key.secret.toString('base64url'), key.kid, 'raw-1'];
+  await lineOf(scope.start(script, args, { side: 'load' }).process, 'port ');
+  await api.publish(agent, { uid: 'raw-1', address: `unix:${socket}` });
+}
+
+async function timeBoot(api: BenchApi): Promise<Omit<Boot, 'bare'>> {
+  const port = await freePort();
+  const begun = performance.now();
+  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`], { side: 'measured' });
+  const until200 = async (path: string) => {
+    while (!(await answers(`http://127.0.0.1:${port}${path}`))) {
+      if (performance.now() - begun > 20_000) throw new Error(`${path} is not served`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    return performance.now() - begun;
+  };
+  const ready = await until200('/health?ready');
+  const served = await until200(`/r${routes - 1}/apis/raw/page`);
+  await router.stop();
+  return { ready, served };
+}
+
+function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+async function bareStart(scope: Scope): Promise<number> {
+  const begun = performance.now();
+  const { process: child } = scope.start('-e', ['0'], { side: 'measured' });
+  await new Promise((resolve) => child.once('exit', resolve));
+  return performance.now() - begun;
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { type Agent, agentResource } from '#api/agent.ts';
+import { type BenchApi, startApi } from '../harness/api.ts';
+import type { Bench, Goal } from '../harness/bench.ts';
+import { lineOf, type Scope, until } from '../harness/scope.ts';
+import { median } from '../harness/stats.ts';
+import { freePort } from '../router-call.ts';
+import { openSession } from './mcp-target.ts';
+
+const sizes = [
+  { agents: 20, targetMs: 4 },
+  { agents: 50, targetMs: 8 },
+] as const;
+const rounds = 25;
+const toolsEach = 10;
+
+/** What a list costs when nothing of it is known: every agent is asked at once. */
+export const gatewayFanOut: Bench = {
+  name: 'gateway-fan-out',
+  about: 'tools/list over 20 and 50 agents of which nothing is cached, and with one of 20 that hangs',
+  goals: ['P5-fan-out-20-ms', 'P5-fan-out-50-ms', 'P5-agents-beside-a-hung-one', 'P5-hung-deadline-ms'],
+  async run(scope) {
+    const rows: (string | number)[][] = [];
+    const goals: Goal[] = [];
+    for (const { agents, targetMs } of sizes) {
+      const gateway = await openGateway(scope, agents, 0);
+      const first = await gateway.list();
+      const warm: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        await gateway.forget(round);
+        const { ms, tools } = await gateway.list();
+        if (tools !== agents * toolsEach) throw new Error(`${tools} tools of ${agents * toolsEach}`);
+        // The first are of code that has run a few times only, which is no agent's and no list's cost.
+        if (round >= 10) warm.push(ms);
+      }
+      const value = median(warm);
+      rows.push([`${agents} agents`, first.ms, value, Math.max(...warm), first.tools]);
+      goals.push({ name: `P5-fan-out-${agents}-ms`, op: '<=', target: targetMs, unit: 'ms', value });
+      await gateway.close();
+    }
+    const hung = await openGateway(scope, 20, 1);
+    const { ms, tools } = await hung.list();
+    rows.push(['20 agents, one hangs', ms, Number.NaN, Number.NaN, tools]);
+    goals.push(
+      { name: 'P5-agents-beside-a-hung-one', op: '>=', target: 19, unit: 'agents', value: tools / toolsEach },
+      { name: 'P5-hung-deadline-ms', op: '<=', target: 10_500, unit: 'ms', value: ms },
+    );
+    await hung.close();
+    const columns = ['', 'first ever, ms', 'all asked anew, p50 ms', 'slowest ms', 'tools'];
+    return {
+      tables: [{ title: `tools/list through /mcp, ${toolsEach} tools an agent`, columns, rows }],
+      goals,
+      samples: rows,
+      notes: ['The first ever connects to every agent and has it prove itself.'],
+    };
+  },
+};
+
+interface Gateway {
+  list(): Promise<{ readonly ms: number; readonly tools: number }>;
+  /** Every agent says that it has other tools: nothing that was cached is good any more. */
+  forget(round: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openGateway(scope: Scope, count: number, hanging: number): Promise<Gateway> {
+  const own = join(scope.folder, `fan-${count}-${hanging}`);
+  const api = await startApi({ ...forwarding(scope), folder: own });
+  const agents = await createAgents(scope, api, count, hanging);
+  const port = await freePort();
+  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`], { side: 'measured' });
+  const health = `http://127.0.0.1:${port}/health?ready`;
+  await until('the router is ready', async () => (await fetch(health)).ok || undefined);
+  const headers = await openSession(port, '/mcp');
+  return {
+    async list() {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params: {} });
+      const begun = performance.now();
+      const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
+      const text = await answer.text();
+      const ms = performance.now() - begun;
+      const { result } = JSON.parse(text) as { result?: { tools: unknown[] } };
+      return { ms, tools: result?.tools.length ?? 0 };
+    },
+    async forget(round) {
+      await Promise.all(agents.map((agent) => publish(api, agent, `sha256:round-${round}`)));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      // Keeps the connection of the bench itself alive and warm.
+      await (await fetch(health)).text();
+    },
+    async close() {
+      await router.stop();
+      await api.apiserver.stop();
+    },
+  };
+}
+
+interface Made {
+  readonly agent: Agent;
+  readonly instance: string;
+  readonly socket: string;
+}
+
+async function createAgents(scope: Scope, api: BenchApi, count: number, hanging: number): Promise<Made[]> {
+  const made: Made[] = [];
+  const backends: object[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const name = `agent${index}`;
+    const { agent, key } = await api.createAgent(name);
+    const socket = join(scope.folder, `b${count}-${hanging}-${index}`);
+    const secret = key.secret.toString('base64url');
+    backends.push({ socket, secret, kid: key.kid, instance: `i-${index}`, name, hangs: index < hanging });
+    made.push({ agent, instance: `i-${index}`, socket });
+  }
+  const script = join(import.meta.dirname, 'programs/many-backends.ts');
+  const { process: child } = scope.start(script, [], { side: 'load', input: JSON.stringify(backends) });
+  await lineOf(child, 'ready ');
+  await Promise.all(made.map((one) => publish(api, one, 'sha256:first')));
+  return made;
+}
+
+async function publish(api: BenchApi, { agent, instance, socket }: Made, digest: string): Promise<void> {
+  const { name = '', namespace = '' } = agent.metadata;
+  const now = await api.client.get<Agent>(agentResource, { name, namespace });
+  await api.publish(now, { uid: instance, address: `unix:${socket}`, digest });
+}
+
+/** The same scope with another folder: a workspace of its own. */
+function forwarding(scope: Scope): Scope {
+  return {
+    folder: scope.folder,
+    pinned: scope.pinned,
+    start: (...args) => scope.start(...args),
+    run: (...args) => scope.run(...args),
+    defer: (end) => scope.defer(end),
+  };
+}
