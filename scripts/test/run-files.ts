@@ -22,6 +22,9 @@ export function add(to: Outcome, more: Outcome): void {
   to.skips.push(...more.skips);
 }
 
+/** Far longer than any file takes, in milliseconds: one that hangs is ended and counts as failed. */
+const longestMs = 900_000;
+
 /** Runs files of the checkout at `root`, `concurrency` at a time, and prints a line for each. */
 export async function runFiles(
   root: string,
@@ -30,7 +33,12 @@ export async function runFiles(
 ): Promise<Outcome> {
   const outcome = nothing();
   const short = (file: string | undefined) => (file === undefined ? '' : relative(root, file));
-  const stream = run({ files: files.map((file) => join(root, file)), concurrency, cwd: root });
+  const stream = run({
+    files: files.map((file) => join(root, file)),
+    concurrency,
+    cwd: root,
+    timeout: longestMs,
+  });
   stream.on('test:pass', ({ name, file, skip }) => {
     if (skip === undefined || skip === false) return;
     const reason = typeof skip === 'string' ? skip : 'no reason given';
