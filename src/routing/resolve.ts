@@ -45,6 +45,22 @@ export function createResolver(table: RoutingTable): Resolver {
   };
 }
 
+/** What of the table is to be found at a host, in the table's order; what a more specific host hides is left out. */
+export function surfacesAt(table: RoutingTable, host: string): Surface[] {
+  const hosts = hostsOf(table.surfaces);
+  const found = new Map<string, Surface>();
+  for (const pattern of patternsOf(host)) {
+    const paths = hosts.get(pattern);
+    for (const surface of [...(paths?.surfaces.values() ?? [])].flat()) {
+      const key = `${surface.kind} ${surface.place.path}`;
+      if (!found.has(key)) found.set(key, surface);
+    }
+    if (paths?.exclusive) break;
+  }
+  const visible = new Set(found.values());
+  return table.surfaces.filter((surface) => visible.has(surface));
+}
+
 interface HostPaths {
   readonly surfaces: Map<string, Surface[]>;
   /** Nothing of less specific hosts appears here. */

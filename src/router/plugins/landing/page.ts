@@ -1,14 +1,23 @@
-import type { McpSurface } from '#routing/surface.ts';
+import { surfacesAt } from '#routing/resolve.ts';
+import type { AgentsSurface, McpSurface } from '#routing/surface.ts';
 import type { RoutingTable } from '#routing/table.ts';
-import type { Target } from '#routing/target.ts';
 
-/** A page of plain HTML: no scripts, no requests. `origin` is where the browser found the router. */
-export function landingPage(table: RoutingTable, origin: string, version: string): string {
-  const home = table.surfaces.find((surface) => surface.kind === 'agents');
-  const targets = (home?.agents ?? []).flatMap(
-    (name) => table.targets.get(`${home?.namespace}/${name}`) ?? [],
-  );
-  const aggregates = table.surfaces.filter((surface) => surface.kind === 'mcp');
+/** Where the browser found the router. */
+export interface Asked {
+  /** In lower case without port. */
+  readonly host: string;
+  readonly origin: string;
+}
+
+/**
+ * A page of plain HTML: no scripts, no requests. Shows what appears at the host that was asked; what others have is
+ * not everybody's business.
+ */
+export function landingPage(table: RoutingTable, { host, origin }: Asked, version: string): string {
+  const surfaces = surfacesAt(table, host);
+  const home = surfaces.find((surface) => surface.kind === 'agents');
+  const aggregates = surfaces.filter((surface) => surface.kind === 'mcp');
+  const notes = surfaces.some(({ source }) => source === 'defaults') ? table.notes : [];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -20,10 +29,10 @@ export function landingPage(table: RoutingTable, origin: string, version: string
 <body>
 <main>
 <h1>Ploinky</h1>
-<p>This is the router of a Ploinky workspace, version ${escapeHtml(version)}. It speaks MCP; give one of these addresses to an MCP client.</p>
-${agentsSection(targets, origin)}
+<p>This is a Ploinky router, version ${escapeHtml(version)}. It speaks MCP; give one of these addresses to an MCP client.</p>
+${home === undefined ? '' : agentsSection(table, home, origin)}
 ${aggregatesSection(aggregates, origin)}
-${table.notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n')}
+${notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n')}
 <p class="links"><a href="/health">Health</a> <a href="/metrics">Metrics</a> <a href="/MCPBrowserClient.js">Browser client</a></p>
 </main>
 </body>
@@ -31,14 +40,15 @@ ${table.notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n'
 `;
 }
 
-function agentsSection(targets: readonly Target[], origin: string): string {
+function agentsSection({ targets: all }: RoutingTable, home: AgentsSurface, origin: string): string {
+  const targets = home.agents.flatMap((name) => all.get(`${home.namespace}/${name}`) ?? []);
   if (targets.length === 0) {
-    return '<h2>Agents</h2>\n<p>None yet. Make one with <code>ploinky apply agent.yaml</code>.</p>';
+    return '<h2>Agents</h2>\n<p>None yet. Make one with <code>ploinky apply -f agent.yaml</code>.</p>';
   }
   const rows = targets.map((target) => {
     const state = target.unavailable === undefined ? 'Ready' : target.unavailable.reason;
     const mark = target.unavailable === undefined ? 'ready' : 'waiting';
-    return `<tr><td>${escapeHtml(target.name)}</td><td><span class="${mark}">${escapeHtml(state)}</span></td><td><code>${escapeHtml(origin)}/mcps/${escapeHtml(target.name)}/mcp</code></td></tr>`;
+    return `<tr><td>${escapeHtml(target.name)}</td><td><span class="${mark}">${escapeHtml(state)}</span></td><td><code>${escapeHtml(origin + pathBelow(home.place.path))}/${escapeHtml(target.name)}/mcp</code></td></tr>`;
   });
   return `<h2>Agents</h2>
 <table>
@@ -49,11 +59,14 @@ ${rows.join('\n')}
 </table>`;
 }
 
+function pathBelow(path: string): string {
+  return path === '/' ? '' : path;
+}
+
 function aggregatesSection(surfaces: readonly McpSurface[], origin: string): string {
   const rows = surfaces.map(({ place, agents }) => {
-    const base = place.host === '*' ? origin : `http://${place.host}`;
     const count = agents.length === 1 ? '1 agent' : `${agents.length} agents`;
-    return `<tr><td><code>${escapeHtml(base)}${escapeHtml(place.path)}</code></td><td>${count}</td></tr>`;
+    return `<tr><td><code>${escapeHtml(origin)}${escapeHtml(place.path)}</code></td><td>${count}</td></tr>`;
   });
   if (rows.length === 0) return '';
   return `<h2>All together</h2>

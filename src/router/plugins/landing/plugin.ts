@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { internalPaths } from '../../paths.ts';
+import { factsOf } from '../../request.ts';
 import type { Services } from '../../services.ts';
 import { landingPage } from './page.ts';
 
@@ -22,7 +23,8 @@ export async function landingPlugin(
         )
         .header('x-content-type-options', 'nosniff')
         .header('referrer-policy', 'no-referrer');
-      return landingPage(table, `http://${request.headers.host}`, services.version);
+      const { host } = factsOf(request.raw);
+      return landingPage(table, { host, origin: `http://${request.headers.host}` }, services.version);
     },
   });
 }
