@@ -3,6 +3,7 @@ import { isObject } from '#kit/json.ts';
 import { tasksExtension } from '#mcp/eras.ts';
 import { withoutHiddenText } from '#mcp/hidden-text.ts';
 import type { McpSurface } from '#routing/surface.ts';
+import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
 import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
@@ -38,28 +39,45 @@ interface Kept {
   readonly about: About;
 }
 
+interface Making {
+  readonly version: number;
+  readonly about: Promise<About>;
+}
+
 export function createAbouts({ tables, catalog, clock, limits }: AboutsOptions): Abouts {
   const kept = new WeakMap<McpSurface, Kept>();
+  /** However many wait, it is made once. */
+  const making = new WeakMap<McpSurface, Making>();
+
+  async function make(surface: McpSurface): Promise<About> {
+    const table = tables.current();
+    const targets = targetsOf(surface, table);
+    const asked = targets.map((target) => ({
+      part: catalog.part(target, 'about'),
+      late: (): Part => ({ agent: target.name, error: 'late', last: catalog.last(target, 'about') }),
+    }));
+    const parts = await partsWithin(asked, limits.aboutWaitMs, clock);
+    const about = mergeAbouts(parts, limits.instructionsChars);
+    const version = tables.current() === table ? catalog.version : -1;
+    kept.set(surface, { version, freshUntil: catalog.freshUntil(targets, 'about'), about });
+    making.delete(surface);
+    return about;
+  }
   return {
     async of(surface) {
+      const { version } = catalog;
       const known = kept.get(surface);
-      if (known?.version === catalog.version && clock.monotonic() < known.freshUntil) return known.about;
-      const targets = targetsOf(surface, tables);
-      const asked = targets.map((target) => ({
-        part: catalog.part(target, 'about'),
-        late: (): Part => ({ agent: target.name, error: 'late', last: catalog.last(target, 'about') }),
-      }));
-      const parts = await partsWithin(asked, limits.aboutWaitMs, clock);
-      const about = mergeAbouts(parts, limits.instructionsChars);
-      const freshUntil = catalog.freshUntil(targets, 'about');
-      kept.set(surface, { version: catalog.version, freshUntil, about });
+      if (known?.version === version && clock.monotonic() < known.freshUntil) return known.about;
+      const begun = making.get(surface);
+      if (begun?.version === version) return begun.about;
+      const about = make(surface);
+      making.set(surface, { version, about });
       return about;
     },
   };
 }
 
-function targetsOf({ namespace, agents }: McpSurface, tables: TableSource): Target[] {
-  const { targets } = tables.current();
+function targetsOf({ namespace, agents }: McpSurface, { targets }: RoutingTable): Target[] {
   return agents.flatMap((agent) => targets.get(`${namespace}/${agent}`) ?? []);
 }
 
