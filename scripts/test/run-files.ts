@@ -32,13 +32,21 @@ export async function runFiles(
   concurrency: number,
 ): Promise<Outcome> {
   const outcome = nothing();
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      await runFile(root, file, outcome);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return outcome;
+}
+
+/** The runner's own time limit is one of single tests: it does not end a process that lives on after them. */
+async function runFile(root: string, path: string, outcome: Outcome): Promise<void> {
   const short = (file: string | undefined) => (file === undefined ? '' : relative(root, file));
-  const stream = run({
-    files: files.map((file) => join(root, file)),
-    concurrency,
-    cwd: root,
-    timeout: longestMs,
-  });
+  const signal = AbortSignal.timeout(longestMs);
+  const stream = run({ files: [join(root, path)], cwd: root, signal });
   stream.on('test:pass', ({ name, file, skip }) => {
     if (skip === undefined || skip === false) return;
     const reason = typeof skip === 'string' ? skip : 'no reason given';
@@ -65,5 +73,8 @@ export async function runFiles(
     console.log(`${mark} ${short(file)}  ${counts.passed} passed${skipped}  ${(ms / 1000).toFixed(1)} s`);
   });
   for await (const _event of stream);
-  return outcome;
+  if (!signal.aborted) return;
+  console.log(`${styleText('red', '✖')} ${path}  hung`);
+  const error = `It was ended after ${longestMs / 1000} s: a test waits for ever, or something keeps its process alive.`;
+  outcome.failures.push({ name: 'the whole file', file: path, error });
 }
