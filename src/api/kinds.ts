@@ -94,6 +94,13 @@ const routeKind: Kind = {
     { name: 'Hosts', type: 'string', jsonPath: '.spec.hosts', description: 'Host names; none: every host.' },
     { name: 'Paths', type: 'string', jsonPath: '.spec.paths', description: 'Paths of its surfaces.' },
     age,
+    {
+      name: 'Reason',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Accepted")].reason',
+      description: 'Why it is or is not Accepted.',
+      priority: 1,
+    },
   ],
   maxNameLength: 63,
   namePattern: labelPattern,

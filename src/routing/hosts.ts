@@ -16,8 +16,17 @@ export function hostRefusal(
 ): Verdict | undefined {
   const foreign = surfaces.find(({ place }) => !mayClaim(namespace, place.host, rules));
   if (foreign === undefined) return undefined;
-  const message = `Namespace ${namespace} may not claim host "${foreign.place.host}". Choose another in spec.hosts, or ask the administrator.`;
+  const { host } = foreign.place;
+  const every = host === '*' ? ' (no host in spec.hosts means every host)' : '';
+  const message = `spec.hosts: namespace ${namespace} may not claim host "${host}"${every}. ${remedyOf(rules.hostClaims[namespace] ?? [])}`;
   return { ok: false, reason: 'HostNotAllowed', message };
+}
+
+function remedyOf(claims: readonly string[]): string {
+  const administrator = 'the administrator can let it claim more: hostClaims of the chart';
+  return claims.length === 0
+    ? `It may claim none; ${administrator}.`
+    : `Name one of ${claims.join(', ')}; ${administrator}.`;
 }
 
 function mayClaim(namespace: string, host: string, { homeNamespace, hostClaims }: HostRules): boolean {

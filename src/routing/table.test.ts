@@ -114,9 +114,17 @@ test('another namespace serves only on hosts that it may claim, and shows nothin
   assert.equal(describe(resolve('far.example.org', '/mcps/demo/mcp')), 'none');
   assert.equal(describe(resolve('localhost', '/mcps/demo/mcp')), 'agent-mcp demo');
   const everywhere = routeNamed('e', { selector: {}, mcp: {} }, { namespace: 'other' });
-  assert.equal(
-    tableOf({ agents, routes: [everywhere] }).verdicts.get('other/e')?.accepted.reason,
-    'HostNotAllowed',
+  const refusal = (hostClaims: Record<string, string[]>) =>
+    tableOf({ agents, routes: [everywhere], hostClaims }).verdicts.get('other/e')?.accepted;
+  assert.deepEqual(refusal({}), {
+    ok: false,
+    reason: 'HostNotAllowed',
+    message:
+      'spec.hosts: namespace other may not claim host "*" (no host in spec.hosts means every host). It may claim none; the administrator can let it claim more: hostClaims of the chart.',
+  });
+  assert.match(
+    refusal({ other: ['a.test', '*.b.test'] })?.message ?? '',
+    /Name one of a\.test, \*\.b\.test;/,
   );
 });
 

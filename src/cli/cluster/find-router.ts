@@ -49,7 +49,9 @@ function sayNotServed(
 ): void {
   const error = notServed(namespace, homeNamespace, refused);
   if (options.namespace !== undefined) throw error;
-  cli.terminal.note(`Namespace ${namespace} has no Route with mcp; these are the tools of ${homeNamespace}.`);
+  cli.terminal.note(
+    `Namespace ${namespace} has no Route with mcp; these are the tools of ${homeNamespace}. With --namespace ${namespace} it is told how to make one.`,
+  );
 }
 
 async function reach(cli: Cli, cluster: Cluster, installation: Installation): Promise<Open> {

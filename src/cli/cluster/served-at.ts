@@ -57,10 +57,23 @@ function byAge(left: Route, right: Route): number {
 
 export function notServed(namespace: string, home: string, refused: readonly string[]): CliError {
   const rule = `Without a Route, routers serve only namespace ${home}.`;
-  const remedy = `Make a Route with mcp in ${namespace}, or name another with --namespace.`;
+  const remedy = `Make one, or name another namespace with --namespace:\n${exampleRoute(namespace)}`;
   return new CliError(
     exitCodes.notFound,
     `no Route serves the tools of namespace ${namespace}`,
     refused.length > 0 ? refused.join('\n  ') : `${rule} ${remedy}`,
   );
+}
+
+/** Without hosts it would want every host, which only the home namespace may have. */
+function exampleRoute(namespace: string): string {
+  const route = [
+    'apiVersion: ploinky.dev/v1alpha1',
+    'kind: Route',
+    `metadata: {name: tools, namespace: ${namespace}}`,
+    'spec: {selector: {}, hosts: [HOST], mcp: {}}',
+  ];
+  const how =
+    'Save it, put a host that hostClaims of the chart lets the namespace claim for HOST, and `ploinky apply -f` it.';
+  return [...route.map((line) => `    ${line}`), `  ${how}`].join('\n');
 }
