@@ -1,14 +1,14 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
-import { createFront, type HttpHandler } from './front.ts';
+import { createFront, type Exchange, type HttpHandler } from './front.ts';
 import { createGuard } from './guard.ts';
 import { createRouterMetrics } from './metrics.ts';
 import { createObserver, type Observe } from './observe.ts';
 import { resolveRequest } from './paths.ts';
 import { agentEndpoint } from './plugins/agent-mcp/endpoint.ts';
 import { agentPathsPlugin } from './plugins/agent-mcp/plugin.ts';
-import { apiPlugin } from './plugins/api/plugin.ts';
+import { forward } from './plugins/api/forward.ts';
 import { browserClientPlugin } from './plugins/browser-client/plugin.ts';
 import { healthPlugin } from './plugins/health/plugin.ts';
 import { landingPlugin } from './plugins/landing/plugin.ts';
@@ -34,7 +34,7 @@ export interface RouterOptions extends ServicesOptions {
 export interface Router {
   /** Takes every request of every listener. */
   readonly handle: HttpHandler;
-  /** Everything besides the MCP endpoints; use `handle`. */
+  /** What answers whatever does not go on to agents' MCP servers and APIs; use `handle`. */
   readonly app: FastifyInstance;
   readonly services: Services;
 }
@@ -76,14 +76,14 @@ export function buildRouter(options: RouterOptions): Router {
   app.register(metricsPlugin, { metrics });
   app.register(agentPathsPlugin);
   app.register(taskPlugin, shared);
-  app.register(apiPlugin, shared);
   app.register(staticPlugin, shared);
   app.register(browserClientPlugin);
   app.register(landingPlugin, shared);
   const aggregate = aggregateEndpoint(services);
   const agent = agentEndpoint(services);
   const others: HttpHandler = (request, response) => app.routing(request, response);
-  const front = createFront({ services, guard, observe, nextId, aggregate, agent, others });
+  const api = (exchange: Exchange<'api'>) => forward(services, exchange);
+  const front = createFront({ services, guard, observe, nextId, aggregate, agent, api, others });
   app.addHook('preClose', async () => {
     aggregate.close();
     front.close();

@@ -31,7 +31,9 @@ export interface FrontOptions {
   readonly nextId: () => string;
   readonly aggregate: McpEndpoint<'mcp'>;
   readonly agent: McpEndpoint<'agent-mcp'>;
-  /** Answers everything else, and methods that no MCP endpoint has. */
+  /** Answers at the HTTP APIs of agents; it reads the body itself. */
+  readonly api: (exchange: Exchange<'api'>) => void;
+  /** Answers everything else, and methods that none of these has. */
   readonly others: HttpHandler;
 }
 
@@ -40,25 +42,28 @@ export interface Front {
   close(): void;
 }
 
-/** Every request comes in here: those to MCP endpoints are answered at once, the others by the framework. */
+/** Every request comes in here: those that go on to agents are answered at once, the others by the framework. */
 export function createFront(options: FrontOptions): Front {
-  const { services, guard, observe, nextId, aggregate, agent, others } = options;
+  const { services, guard, observe, nextId, aggregate, agent, api, others } = options;
   const bodies = createBodyReader(services);
 
-  function serve<Kind extends Resolution['kind']>(
-    endpoint: McpEndpoint<Kind>,
-    exchange: Exchange<Kind>,
-  ): void {
-    const { request, response, resolution } = exchange;
+  /** False when the request was refused. Whatever becomes of it, it is observed. */
+  function admit({ request, response, resolution }: Exchange): boolean {
     const begun = services.clock.monotonic();
     response.on('close', () =>
       observe({ id: nextId(), request, surface: resolution.kind, status: response.statusCode, begun }),
     );
     const refused = guard(request);
-    if (refused !== undefined) {
-      writeJson(response, 403, { error: refused });
-      return;
-    }
+    if (refused !== undefined) writeJson(response, 403, { error: refused });
+    return refused === undefined;
+  }
+
+  function serve<Kind extends Resolution['kind']>(
+    endpoint: McpEndpoint<Kind>,
+    exchange: Exchange<Kind>,
+  ): void {
+    if (!admit(exchange)) return;
+    const { request, response } = exchange;
     if (request.method === 'GET') {
       attempt(services, exchange, undefined, () => endpoint.get(exchange));
       return;
@@ -71,21 +76,27 @@ export function createFront(options: FrontOptions): Front {
         );
     });
   }
-  return {
-    handle(request, response) {
-      const { resolution, internal } = resolveRequest(request, services.resolve);
-      if (!methods.has(request.method ?? '')) others(request, response);
-      else if (internal === internalPaths.mcp && resolution.kind === 'mcp')
-        serve(aggregate, { request, response, resolution });
-      else if (internal === internalPaths['agent-mcp'] && resolution.kind === 'agent-mcp')
-        serve(agent, { request, response, resolution });
-      else others(request, response);
-    },
-    close: () => bodies.close(),
-  };
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const { resolution, internal } = resolveRequest(request, services.resolve);
+    const { method = '' } = request;
+    if (internal === internalPaths.mcp && resolution.kind === 'mcp' && mcpMethods.has(method)) {
+      serve(aggregate, { request, response, resolution });
+    } else if (
+      internal === internalPaths['agent-mcp'] &&
+      resolution.kind === 'agent-mcp' &&
+      mcpMethods.has(method)
+    ) {
+      serve(agent, { request, response, resolution });
+    } else if (internal === internalPaths.api && resolution.kind === 'api' && apiMethods.has(method)) {
+      const exchange = { request, response, resolution };
+      if (admit(exchange)) attempt(services, exchange, undefined, () => api(exchange));
+    } else others(request, response);
+  }
+  return { handle, close: () => bodies.close() };
 }
 
-const methods = new Set(['POST', 'GET', 'DELETE']);
+const mcpMethods = new Set(['POST', 'GET', 'DELETE']);
+const apiMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 
 function attempt(
   services: Services,
