@@ -7,6 +7,18 @@ export function toolIdentity(tool: Readonly<Record<string, unknown>>): string {
   return digestOf({ name, description, inputSchema, outputSchema, annotations }, 12);
 }
 
+/** The same question as equal identities; without a hash, and almost free where the tools are alike in every way. */
+export function isSameTool(
+  left: Readonly<Record<string, unknown>>,
+  right: Readonly<Record<string, unknown>>,
+): boolean {
+  return (
+    left === right ||
+    JSON.stringify(left) === JSON.stringify(right) ||
+    toolIdentity(left) === toolIdentity(right)
+  );
+}
+
 /** By name. */
 export type ToolIdentities = ReadonlyMap<string, string>;
 

@@ -34,10 +34,16 @@ export interface CatalogOptions {
   readonly fetch: (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
-  /** Told what an agent listed, each time that it was asked. */
-  readonly onListed?: (target: Target, kind: CatalogKind, items: readonly Item[]) => void;
+  /** Told what an agent listed, each time that it was asked, and what it listed before. */
+  readonly onListed?: (target: Target, kind: CatalogKind, listed: Listed) => void;
   /** Told of each agent that is no more, by uid. */
   readonly onGone?: (uid: string) => void;
+}
+
+export interface Listed {
+  readonly items: readonly Item[];
+  /** Undefined: it was not asked before. */
+  readonly before: readonly Item[] | undefined;
 }
 
 interface Entry {
@@ -132,8 +138,9 @@ class LazyCatalog implements Catalog {
     if (this.#table !== undefined && this.#table.targets.get(`${namespace}/${name}`)?.identity.uid !== uid)
       return;
     const lists = this.#last.get(uid) ?? new Map<CatalogKind, readonly Item[]>();
+    const before = lists.get(kind);
     this.#last.set(uid, lists.set(kind, items));
-    this.#options.onListed?.(target, kind, items);
+    this.#options.onListed?.(target, kind, { items, before });
   }
 
   #entryOf(target: Target): Entry {

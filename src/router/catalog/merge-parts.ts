@@ -1,11 +1,11 @@
-import { oncePerObject } from '#kit/memo.ts';
-import { cleanItem, withoutHiddenText } from '#mcp/hidden-text.ts';
+import { withoutHiddenText } from '#mcp/hidden-text.ts';
 import { filterNames, type Named, type RenamedItem } from '#routing/names-filter.ts';
 import { type Exposure, exposeNames, hidesNothing, isLegalName } from '#routing/naming.ts';
 import type { ItemFilter, McpSurface } from '#routing/surface.ts';
 import { qualifiesUris } from '#routing/uri-rules.ts';
 import { exposeUris } from '#routing/uris.ts';
 import type { Part } from './catalog.ts';
+import { cleanOnce } from './clean-once.ts';
 import { type Item, type ListKind, listKinds } from './list-kinds.ts';
 import type { View, ViewItem } from './view.ts';
 
@@ -78,16 +78,13 @@ function uniqueShown(items: readonly RenamedItem[]): {
   return { shown: [...first.values()], lost };
 }
 
-/** Lists are merged again whenever one of them changes; most of their items are then the same. */
-const clean = oncePerObject((item: Item) => cleanItem(item));
-
 /** Says which agent an item is of, as Ploinky's clients look for it. */
 function toViewItem(
   { agent, original, exposed }: Exposure & { readonly original: string },
   found: ReadonlyMap<string, Item>,
   kind: ListKind,
 ): ViewItem {
-  const item = clean(found.get(`${agent} ${original}`) ?? {});
+  const item = cleanOnce(found.get(`${agent} ${original}`) ?? {});
   const name = typeof item['name'] === 'string' ? { name: withoutHiddenText(item['name']) } : {};
   const annotations = { ...(item['annotations'] as object | undefined), router: { agent } };
   return {

@@ -7,6 +7,7 @@ import { buildRoutingTable } from '#routing/table.ts';
 import { targetOf } from '#routing/target.ts';
 import { agentNamed, routeNamed } from '#routing/testing.ts';
 import { createConflicts } from './conflicts.ts';
+import type { Item } from './list-kinds.ts';
 import { mergeParts } from './merge-parts.ts';
 import { createToolWatch } from './tool-watch.ts';
 
@@ -67,13 +68,18 @@ test('tools that change, and text that people do not see, are logged once', () =
   const watch = createToolWatch(log);
   const target = targetOf(agentNamed('a'));
   const add = { name: 'add', description: 'adds' };
-  for (const description of ['adds', 'adds', 'sends', 'sends'])
-    watch.look(target, 'tools', [{ ...add, description }]);
+  let before: Item[] | undefined;
+  for (const description of ['adds', 'adds', 'sends', 'sends']) {
+    const items = [{ ...add, description }];
+    watch.look(target, 'tools', { items, before });
+    before = items;
+  }
   assert.deepEqual(
     lines.map(([message, fields]) => [message, fields['tools']]),
     [['tools of an agent are not what they were', 'add']],
   );
-  for (const _ of [1, 2]) watch.look(target, 'prompts', [{ name: 'p', description: 'a\u202Eb' }]);
+  for (const _ of [1, 2])
+    watch.look(target, 'prompts', { items: [{ name: 'p', description: 'a\u202Eb' }], before: undefined });
   assert.deepEqual(lines.at(-1), [
     'an agent lists text that people do not see',
     { agent: 'a', kind: 'prompts', items: 'p' },
