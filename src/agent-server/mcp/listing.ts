@@ -57,7 +57,7 @@ export function createListing(catalog: Catalog): Listing {
     },
     tools: boundedIdentities(catalog),
     hidden: catalog.tools
-      .filter(hidesText)
+      .filter((tool) => hidesText(tool))
       .slice(0, mostHidden)
       .map(({ name }) => name.slice(0, 128)),
     resultJson(era, method) {
