@@ -1,6 +1,7 @@
 import type { Client } from '#kube/client.ts';
 import { explainClusterError } from './cluster/errors.ts';
 import { findRouter } from './cluster/find-router.ts';
+import { patient } from './cluster/patient-client.ts';
 import type { Cli, Cluster, RunningWorkspace, Workspace } from './context.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -74,7 +75,8 @@ export async function withCluster<T>(
 ): Promise<T> {
   const cluster = await cli.openCluster({ kubeconfig: options.kubeconfig, context: options.context });
   try {
-    return await use({ ...cluster, namespace: options.namespace ?? cluster.namespace });
+    const client = patient(cluster.client, cli);
+    return await use({ ...cluster, client, namespace: options.namespace ?? cluster.namespace });
   } catch (error) {
     throw explainClusterError(error, cluster);
   } finally {
