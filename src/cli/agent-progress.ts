@@ -1,5 +1,5 @@
 import { formatSpan } from './age.ts';
-import type { AgentSummary } from './agent-summary.ts';
+import { type AgentSummary, headlineOf } from './agent-summary.ts';
 import { harmless, type Style, type Terminal } from './terminal.ts';
 
 export interface AgentLine {
@@ -66,7 +66,7 @@ function formatLine(
   const sign = summary.stage === 'Working' && terminal.interactive ? spinner : mark;
   const tools = toolCount === undefined ? '' : ` · ${toolCount} tool${toolCount === 1 ? '' : 's'}`;
   const seconds = summary.stage === 'Ready' ? ` · after ${formatElapsed(elapsed)}` : '';
-  const message = summary.stage === 'Ready' ? '' : harmless(summary.message).split('\n')[0];
+  const message = summary.stage === 'Ready' ? '' : headlineOf(harmless(summary.message));
   const plain = `${name.padEnd(width)}  ${summary.reason}${tools}${seconds}${message ? `: ${message}` : ''}`;
   const room = Math.max(20, terminal.columns - 3);
   const cut = terminal.interactive && plain.length > room ? `${plain.slice(0, room - 1)}…` : plain;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Agent, agentSpecSchema } from '#api/agent.ts';
 import { showAgentProgress } from './agent-progress.ts';
-import { type AgentSummary, summarizeAgent } from './agent-summary.ts';
+import { type AgentSummary, headlineOf, summarizeAgent } from './agent-summary.ts';
 import { createTerminal } from './terminal.ts';
 
 type Told = [type: string, status: 'True' | 'False', reason: string, generation?: number];
@@ -144,4 +144,10 @@ test('on a terminal the block is redrawn in place and no line is wider than the 
     notes.split('\n').every((line) => [...line].length <= 47),
     notes,
   );
+});
+
+test('a line of a table ends before the log that would follow', () => {
+  const message = 'Container agent ended with exit code 3. The end of its log:\none\ntwo';
+  assert.equal(headlineOf(message), 'Container agent ended with exit code 3.');
+  assert.equal(headlineOf('one line'), 'one line');
 });

@@ -45,3 +45,8 @@ export function summarizeAgent(agent: Agent): AgentSummary {
 function textOf({ reason, message }: { reason: string; message: string }) {
   return { reason, message };
 }
+
+/** The first line, for a table; without the words that lead over to a log in the next. */
+export function headlineOf(message: string): string {
+  return (message.split('\n')[0] ?? '').replace(/ ?The end of its log:$/, '');
+}

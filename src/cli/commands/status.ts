@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Agent, agentResource } from '#api/agent.ts';
 import { formatSpan } from '../age.ts';
 import type { AgentLine } from '../agent-progress.ts';
+import { headlineOf } from '../agent-summary.ts';
 import { type ClusterStatus, describePrograms, readClusterStatus } from '../cluster/status.ts';
 import type { Cli, RunningWorkspace, Workspace } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -141,7 +142,7 @@ function formatAgents(
       `agent: ${name}`,
       terminal.style(summary.stage === 'Ready' ? 'green' : 'yellow', summary.reason),
       toolCount === undefined ? '' : String(toolCount),
-      format === 'wide' ? message.replaceAll('\n', ' ⏎ ') : (message.split('\n')[0] ?? ''),
+      format === 'wide' ? message.replaceAll('\n', ' ⏎ ') : headlineOf(message),
     ];
   });
   return formatTable([...(namespaces ? ['NAMESPACE'] : []), 'AGENT', 'STATE', 'TOOLS', 'MESSAGE'], rows);

@@ -1,4 +1,5 @@
 import { type Agent, agentResource } from '#api/agent.ts';
+import { headlineOf } from '../../agent-summary.ts';
 import type { CheckResult, Cluster } from '../../context.ts';
 import { toLine } from '../../wait-agents.ts';
 import { isForbidden } from '../errors.ts';
@@ -16,7 +17,7 @@ export async function checkAgents(cluster: Cluster): Promise<CheckResult> {
   const counts = `${ready} of ${lines.length} ready${stopped > 0 ? `, ${stopped} stopped` : ''}`;
   if (away.length === 0) return ok(lines.length === 0 ? 'none' : counts);
   const shown = away.slice(0, mostShown).map(({ namespace, name, summary }) => {
-    return `${namespace}/${name} ${summary.reason}: ${summary.message.split('\n')[0]}`;
+    return `${namespace}/${name} ${summary.reason}: ${headlineOf(summary.message)}`;
   });
   const more = away.length > mostShown ? [`and ${away.length - mostShown} more`] : [];
   return warn(
