@@ -96,7 +96,8 @@ export async function findTool(
   );
 }
 
-function noTool(tools: readonly ListedTool[], name: string, notReady: readonly string[]): CliError {
+/** That no tool has the name: what it may have been meant for, and who is away. */
+export function noTool(tools: readonly ListedTool[], name: string, notReady: readonly string[]): CliError {
   const names = tools.map((other) => other.name);
   const containing = names.filter((other) => other.toLowerCase().includes(name.toLowerCase()));
   const close = [...new Set([...containing, ...suggest(name, names)])].slice(0, 5).map(harmless);

@@ -16,7 +16,7 @@ import { type Session, withRouter } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
 import { harmless } from '../terminal.ts';
 import { buildArguments, parseJson, requireArguments } from '../tool-arguments.ts';
-import { findTool, type ListedTool, listTools, mcpPath } from '../tool-list.ts';
+import { findTool, type ListedTool, listTools, mcpPath, noTool } from '../tool-list.ts';
 import { toLine } from '../wait-agents.ts';
 
 interface CallOptions extends GlobalOptions {
@@ -96,7 +96,9 @@ async function callTool(
   const { agent } = options;
   const lister = createMcpClient({ router, version: cli.version, clock: cli.clock, signal: cli.interrupted });
   const given = await readInput(cli, options);
-  const listed = await listTools(lister, agent);
+  const listed = await listTools(lister, agent).catch(async (error: unknown) => {
+    throw awayOf(name, agent, await agentsNotReady(session)) ?? error;
+  });
   const tool = await findTool(listed, { name, agent }, () => agentsNotReady(session));
   const args = buildArguments(options.param ?? [], tool.inputSchema, given);
   requireArguments(args, tool.inputSchema);
@@ -149,6 +151,12 @@ function formatLog({ level, logger, data }: Record<string, unknown>): string {
   const text = typeof data === 'string' ? data : JSON.stringify(data);
   const source = typeof logger === 'string' ? ` ${logger}:` : '';
   return harmless(`[${String(level)}]${source} ${text}`);
+}
+
+/** That the agent alone whose tool was named is not there; undefined when it is, or nobody knows. */
+function awayOf(name: string, agent: string | undefined, notReady: readonly string[]): CliError | undefined {
+  const its = notReady.filter((line) => line.startsWith(`${agent} (`));
+  return its.length === 0 ? undefined : noTool([], name, its);
 }
 
 /** `disk (Starting)`: whose tools may be missing only for the moment. */
