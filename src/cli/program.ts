@@ -78,6 +78,7 @@ export function buildProgram(cli: Cli): Command {
     .version(`ploinky ${cli.version}`, '-V, --version', 'print the version')
     .addHelpText('after', `\n${targetHelp}\n\n${exitCodeHelp}`)
     .showSuggestionAfterError(true)
+    .configureHelp({ subcommandTerm: termOf })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.write(text),
@@ -86,4 +87,10 @@ export function buildProgram(cli: Cli): Command {
   // Set on the parent before the verbs are made: they copy it.
   for (const add of verbs) add(program, cli);
   return program;
+}
+
+/** A verb in the list of all, with the words that its own help has. */
+function termOf(command: Command): string {
+  const flags = command.options.length > 0 ? '[options] ' : '';
+  return `${command.name()} ${command.usage().replace(/^\[options\] ?/, flags)}`.trimEnd();
 }
