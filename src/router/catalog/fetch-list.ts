@@ -9,6 +9,7 @@ import type { RouterLimits } from '../limits.ts';
 import { readAnswer } from '../mcp/read-answer.ts';
 import { collect } from '../upstream/collect.ts';
 import type { Sender } from '../upstream/send.ts';
+import { noteClean } from './clean-once.ts';
 import { type CatalogKind, type Item, type ListKind, listKinds } from './list-kinds.ts';
 
 const revision = statelessRevisions[0] ?? '';
@@ -27,7 +28,7 @@ export interface FetchOptions {
 export async function fetchItems(target: Target, kind: CatalogKind, options: FetchOptions): Promise<Item[]> {
   if (kind !== 'about') return fetchList(target, kind, options);
   const about = await ask(target, 'server/discover', {}, options);
-  return about === undefined ? [] : [about];
+  return about === undefined ? [] : [about.result];
 }
 
 async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
@@ -35,11 +36,14 @@ async function fetchList(target: Target, kind: ListKind, options: FetchOptions):
   const items: Item[] = [];
   let cursor: string | undefined;
   do {
-    const result = await ask(target, method, { ...(cursor !== undefined && { cursor }) }, options);
-    if (result === undefined) return items;
+    const answer = await ask(target, method, { ...(cursor !== undefined && { cursor }) }, options);
+    if (answer === undefined) return items;
+    const { result, text } = answer;
     const page = result[member];
     if (!Array.isArray(page)) throw answerError(target, `its ${member} are no list`);
-    items.push(...page.filter((item) => isObject(item) && typeof item[key] === 'string'));
+    const listed: Item[] = page.filter((item) => isObject(item) && typeof item[key] === 'string');
+    noteClean(listed, text);
+    items.push(...listed);
     if (items.length > options.limits.listItems) {
       throw answerError(target, `it lists more than ${options.limits.listItems} ${member}`);
     }
@@ -49,12 +53,18 @@ async function fetchList(target: Target, kind: ListKind, options: FetchOptions):
   return items;
 }
 
+interface Answered {
+  readonly result: Record<string, unknown>;
+  /** The whole answer as it came. */
+  readonly text: string;
+}
+
 async function ask(
   target: Target,
   method: string,
   params: Readonly<Record<string, unknown>>,
   { sender, limits, version, signal }: FetchOptions,
-): Promise<Record<string, unknown> | undefined> {
+): Promise<Answered | undefined> {
   const client = { name: 'ploinky-router', version };
   const meta = {
     [metaKeys.protocolVersion]: revision,
@@ -84,9 +94,10 @@ async function ask(
     silenceMs: limits.listTimeoutMs,
     readyWaitMs: 0,
   };
-  const answer = readAnswer(await collect(sender, call, { maxBytes: limits.answerBytes, signal }), 1);
+  const collected = await collect(sender, call, { maxBytes: limits.answerBytes, signal });
+  const answer = readAnswer(collected, 1);
   if (answer === undefined) throw answerError(target, 'it sent no JSON-RPC answer');
-  if ('result' in answer) return answer.result;
+  if ('result' in answer) return { result: answer.result, text: collected.text };
   if (answer.error.code === errorCodes.methodNotFound) return undefined;
   throw answerError(target, answer.error.message);
 }
