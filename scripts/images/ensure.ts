@@ -1,10 +1,11 @@
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder } from '#test/cluster/folders.ts';
 import { withLock } from '#test/cluster/lock.ts';
 import { ensureBases } from './bases.ts';
 import { buildahBuilder, daemonBuilder } from './builder.ts';
 import { exists } from './folders.ts';
+import { removeOldArchives } from './old-archives.ts';
 import { type BuildSite, baseOf, type ImageName, recipes, tagOf } from './recipes.ts';
 import { ensureTools } from './tools.ts';
 
@@ -94,20 +95,6 @@ async function ensureArchive(site: BuildSite, name: ImageName): Promise<string> 
   await rm(draft, { force: true });
   await site.builder.save(tagOf(name), draft);
   await rename(draft, archive);
-  await removeOld(folder, name);
+  await removeOldArchives(folder, name);
   return archive;
-}
-
-/** Archives that are kept of each image: other checkouts, and tests that run, use theirs. */
-const keptArchives = 4;
-
-async function removeOld(folder: string, name: ImageName): Promise<void> {
-  const files = (await readdir(folder)).filter(
-    (file) => file.startsWith(`${name}-`) && file.endsWith('.tar'),
-  );
-  const used = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).mtimeMs));
-  const byAge = files
-    .map((file, index) => ({ file, at: used[index] ?? 0 }))
-    .sort((one, other) => other.at - one.at);
-  for (const { file } of byAge.slice(keptArchives)) await rm(join(folder, file), { force: true });
 }
