@@ -94,7 +94,15 @@ const cli: Cli = {
   prompter:
     process.stdin.isTTY && process.stderr.isTTY ? createPrompter(process.stdin, process.stderr) : undefined,
   program: await programOf(mainFolder, checkout),
-  machine: { platform: process.platform, home: homedir(), folder: process.cwd(), env: process.env },
+  machine: {
+    platform: process.platform,
+    /** Asked for when it is needed: who runs in a container may have none. */
+    get home() {
+      return homedir();
+    },
+    folder: process.cwd(),
+    env: process.env,
+  },
 };
 
 // A reader that has seen enough (`ploinky get agents | head -1`) is no error.
