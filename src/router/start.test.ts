@@ -198,3 +198,54 @@ test('an upgrade is answered and closed', bounded, async (t) => {
   );
   assert.match(await untilClosed(socket), /^HTTP\/1\.1 501/);
 });
+
+/** Takes what the server says, but never closes its own side. */
+function stubborn(router: RunningRouter, text: string): Socket {
+  const socket = connect({ port: router.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined).resume();
+  socket.write(text);
+  return socket;
+}
+
+for (const [what, text] of [
+  ['bad bytes', 'nonsense\r\n\r\n'],
+  ['half of a request', 'GET / HTTP/1.1\r\nHost: '],
+  ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+] as const) {
+  test(`a client that sends ${what} and never closes keeps no connection`, bounded, async (t) => {
+    const router = await start(t, { connections: 1, headersTimeoutMs: 200 });
+    const socket = stubborn(router, text);
+    t.after(() => socket.destroy());
+    await once(socket, 'end');
+    const deadline = performance.now() + 5_000;
+    let status = 0;
+    while (status !== 200 && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      status = (await ask({ port: router.port }, '/health').catch(() => ({ status: 0 }))).status;
+    }
+    assert.equal(status, 200);
+  });
+}
+
+test('bad bytes behind a running answer put nothing into the middle of it', bounded, async (t) => {
+  const router = await start(t);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
+  const opened = await fetch(`http://127.0.0.1:${router.port}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
+  await opened.text();
+  const session = opened.headers.get('mcp-session-id');
+  assert.ok(session !== null);
+  const socket = connect(router.port, '127.0.0.1');
+  const said = untilClosed(socket);
+  socket.write(
+    `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${router.port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`,
+  );
+  await once(socket, 'data');
+  socket.write('nonsense\r\n\r\n');
+  const text = await said;
+  assert.match(text, /^HTTP\/1\.1 200/);
+  assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1, text);
+});

@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Clock } from '#kit/clock.ts';
 import { buildRouter, type Router, type RouterOptions } from './app.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
@@ -42,11 +42,12 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   let port = 0;
   const router = buildRouter({ ...options, ports: () => (options.anyLoopbackPort ? undefined : [port]) });
   await router.app.ready();
-  const open = openServer(router, limits);
+  const open = openServer(router, limits, options.clock);
   await listen(open, listeners.public);
   port = portOf(open) ?? 0;
   const servers = [open];
-  if (listeners.agents !== undefined) servers.push(await openAgentListener(router, limits, listeners.agents));
+  if (listeners.agents !== undefined)
+    servers.push(await openAgentListener(router, limits, options.clock, listeners.agents));
   const agentsPort = portOf(servers[1]);
   const peers = await openPeerListener(router, limits, listeners.peers);
   return {
@@ -62,7 +63,7 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   };
 }
 
-function openServer({ handle }: Router, limits: RouterLimits): Server {
+function openServer({ handle }: Router, limits: RouterLimits, clock: Clock): Server {
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
@@ -76,15 +77,30 @@ function openServer({ handle }: Router, limits: RouterLimits): Server {
     handle,
   );
   server.maxConnections = limits.connections;
-  server.on('clientError', (_, socket) => {
-    if (socket.writable)
-      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    else socket.destroy();
-  });
-  server.on('upgrade', (_, socket) => {
-    socket.end('HTTP/1.1 501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-  });
+  server.on('clientError', (_, socket) => endWith(socket as Socket, '400 Bad Request', clock));
+  server.on('upgrade', (_, socket) => endWith(socket as Socket, '501 Not Implemented', clock));
   return server;
+}
+
+/** A client has this long, in milliseconds, to take the last of a connection; closed at once, it could lose that. */
+const lingerMs = 1_000;
+
+/**
+ * Ends a connection that the server looks at no more: whether the client closes its side or not. Says why, unless
+ * something was answered on it already: it would stand in the middle of that.
+ */
+function endWith(socket: Socket, status: string, clock: Clock): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const silent = socket.bytesWritten > 0;
+  socket.on('error', () => undefined);
+  socket.end(silent ? '' : `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.once(
+    'close',
+    clock.after(lingerMs, () => socket.destroy()),
+  );
 }
 
 /**
@@ -94,9 +110,10 @@ function openServer({ handle }: Router, limits: RouterLimits): Server {
 async function openAgentListener(
   router: Router,
   limits: RouterLimits,
+  clock: Clock,
   where: NonNullable<Listeners['agents']>,
 ): Promise<Server> {
-  const server = openServer(router, limits);
+  const server = openServer(router, limits, clock);
   server.on('connection', markAgentSocket);
   if (typeof where !== 'string') {
     await listen(server, where);
