@@ -69,7 +69,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /** Counts brackets outside strings; right for valid JSON, and harmless for other text. */
-function nestsDeeper(text: string, limit: number): boolean {
+export function nestsDeeper(text: string, limit: number): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);

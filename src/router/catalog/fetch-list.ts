@@ -1,6 +1,7 @@
 import { isObject } from '#kit/json.ts';
 import { metaKeys, statelessRevisions } from '#mcp/eras.ts';
 import { errorCodes } from '#mcp/jsonrpc.ts';
+import { nestsDeeper } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
 import { bindMessage } from '#wire/binding.ts';
 import { anonymous } from '../caller.ts';
@@ -95,7 +96,10 @@ async function ask(
     readyWaitMs: 0,
   };
   const collected = await collect(sender, call, { maxBytes: limits.answerBytes, signal });
-  const answer = readAnswer(collected, 1);
+  const answer = readAnswer(collected, 1, (text) => {
+    if (nestsDeeper(text, limits.jsonDepth))
+      throw answerError(target, `its answer nests deeper than ${limits.jsonDepth} levels`);
+  });
   if (answer === undefined) throw answerError(target, 'it sent no JSON-RPC answer');
   if ('result' in answer) return { result: answer.result, text: collected.text };
   if (answer.error.code === errorCodes.methodNotFound) return undefined;

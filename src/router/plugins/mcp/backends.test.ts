@@ -78,3 +78,22 @@ test('one agent alone speaks for itself', limits, async (t) => {
   const { ask } = await clientOfRoute(t, [{ name: 'a', instructions: 'Say please.' }]);
   assert.equal((await ask('server/discover')).json.result.instructions, 'Say please.');
 });
+
+test('an agent whose answers nest too deep is missing; the others are listed', limits, async (t) => {
+  const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
+  const agents = [
+    { name: 'a', tools: [tool('good')], instructions: 'hello' },
+    { name: 'deep', tools: [{ ...tool('bad'), inputSchema: deep }], capabilities: { extensions: deep } },
+  ];
+  const { send, ask } = await clientOfRoute(t, agents);
+  const { result } = (await send('tools/list')).json;
+  assert.deepEqual(
+    result.tools.map(({ name }: { name: string }) => name),
+    ['good'],
+  );
+  const [missing] = result._meta['ploinky.dev/errors'];
+  assert.match(missing.message, /'deep' cannot be listed: its answer nests deeper than 64 levels/);
+  const said = (await ask('server/discover')).json.result;
+  assert.match(said.instructions, /a: hello$/);
+  assert.equal(said.capabilities.extensions?.a, undefined);
+});
