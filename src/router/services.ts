@@ -123,7 +123,7 @@ function createLists({ tables, sender, clock, limits, log, version }: ListsOptio
   const { listTimeoutMs, listMaxAgeMs, backendDeadlineMs } = limits;
   const watch = createToolWatch(log);
   const catalog = createCatalog({
-    ...{ clock, listTimeoutMs, listMaxAgeMs, onListed: watch.look, onGone: watch.forget },
+    ...{ clock, log, listTimeoutMs, listMaxAgeMs, onListed: watch.look, onGone: watch.forget },
     fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
   });
   const conflicts = createConflicts({ log });

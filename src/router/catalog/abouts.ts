@@ -60,7 +60,6 @@ export function createAbouts({ tables, catalog, clock, limits }: AboutsOptions):
     const about = mergeAbouts(parts, limits.instructionsChars);
     const version = tables.current() === table ? catalog.version : -1;
     kept.set(surface, { version, freshUntil: catalog.freshUntil(targets, 'about'), about });
-    making.delete(surface);
     return about;
   }
   return {
@@ -70,7 +69,7 @@ export function createAbouts({ tables, catalog, clock, limits }: AboutsOptions):
       if (known?.version === version && clock.monotonic() < known.freshUntil) return known.about;
       const begun = making.get(surface);
       if (begun?.version === version) return begun.about;
-      const about = make(surface);
+      const about = make(surface).finally(() => making.delete(surface));
       making.set(surface, { version, about });
       return about;
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '#api/agent.ts';
+import { silentLog } from '#kit/log.ts';
 import { createTableKeeper } from '#routing/keeper.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
@@ -33,8 +34,14 @@ function stage() {
   const keeper = createTableKeeper({ homeNamespace: 'default', hostClaims: {} });
   let asked = 0;
   let answer: () => Promise<Item[]> = async () => [{ name: 'echo' }];
+  const errors: unknown[] = [];
+  let isBroken = false;
   const catalog = createCatalog({
     clock: createFakeClock(),
+    log: { ...silentLog, error: (_, fields) => errors.push(fields?.['error']) },
+    onListed: () => {
+      if (isBroken) throw new Error('cannot look');
+    },
     fetch: () => {
       asked += 1;
       return answer();
@@ -55,6 +62,10 @@ function stage() {
     follow,
     catalog,
     asked: () => asked,
+    errors,
+    breakListener: () => {
+      isBroken = true;
+    },
     list: () => catalog.part(targetIn(keeper.table()), 'tools'),
     answerWith: (next: typeof answer) => {
       answer = next;
@@ -119,4 +130,13 @@ test('a list that comes when its agent is gone is not kept', async () => {
   here.follow(agentIn({ ready: false }));
   const again = await here.list();
   assert.deepEqual('last' in again && again.last, []);
+});
+
+test('a list is there although looking at it failed, which is logged', async () => {
+  const here = stage();
+  here.breakListener();
+  here.follow(agentIn({}));
+  const listed = await here.list();
+  assert.deepEqual('items' in listed && listed.items, [{ name: 'echo' }]);
+  assert.deepEqual(here.errors, ['cannot look']);
 });

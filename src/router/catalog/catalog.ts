@@ -1,6 +1,7 @@
 import { backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
+import type { Log } from '#kit/log.ts';
 import { changesBetween } from '#routing/changes.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
@@ -31,6 +32,7 @@ export interface Catalog {
 
 export interface CatalogOptions {
   readonly clock: Clock;
+  readonly log: Log;
   readonly fetch: (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
@@ -140,7 +142,13 @@ class LazyCatalog implements Catalog {
     const lists = this.#last.get(uid) ?? new Map<CatalogKind, readonly Item[]>();
     const before = lists.get(kind);
     this.#last.set(uid, lists.set(kind, items));
-    this.#options.onListed?.(target, kind, { items, before });
+    try {
+      this.#options.onListed?.(target, kind, { items, before });
+    } catch (error) {
+      this.#options.log.error('what an agent lists could not be looked at', {
+        ...{ agent: target.name, kind, error: messageOf(error) },
+      });
+    }
   }
 
   #entryOf(target: Target): Entry {

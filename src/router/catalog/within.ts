@@ -2,7 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 
 /** Something that is waited for, and what counts in its place when it is late. */
 export interface Awaited<T> {
-  /** Never rejects. */
+  /** Counts as late when it rejects. */
   readonly part: Promise<T>;
   readonly late: () => T;
 }
@@ -12,7 +12,13 @@ export async function partsWithin<T>(asked: readonly Awaited<T>[], ms: number, c
   const there = new Map<Awaited<T>, T>();
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(ms, resolve);
-  Promise.all(asked.map(async (one) => there.set(one, await one.part))).then(() => resolve());
+  const settled = asked.map((one) =>
+    one.part.then(
+      (value) => void there.set(one, value),
+      () => undefined,
+    ),
+  );
+  Promise.all(settled).then(() => resolve());
   await promise;
   cancel();
   return asked.map((one) => (there.has(one) ? (there.get(one) as T) : one.late()));
