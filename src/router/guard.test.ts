@@ -31,6 +31,7 @@ const foreign: Record<string, Record<string, string>> = {
   'the bare domain of a wildcard': { host: 'agents.example.org' },
   'a host with a user': { host: 'localhost:8080@evil.example.com' },
   'an empty host': { host: '' },
+  'a longer name than there can be': { host: `${'a.'.repeat(130)}x.agents.example.org` },
   'another loopback address': { host: '127.0.0.2:8080' },
   'the unspecified address': { host: '0.0.0.0:8080' },
   'a decimal address': { host: '2130706433:8080' },

@@ -44,8 +44,10 @@ export interface HostAndPort {
 const splitBefore = new Map<string, HostAndPort | undefined>();
 const mostSplit = 256;
 const longestKept = 300;
+/** A name of DNS has no more characters. */
+const longestHost = 253;
 
-/** `name`, `name:port`, `[v6]:port`; undefined for anything else. */
+/** `name`, `name:port`, `[v6]:port`; undefined for anything else and for longer names than there can be. */
 export function splitHost(header: string | undefined): HostAndPort | undefined {
   if (header === undefined) return undefined;
   const known = splitBefore.get(header);
@@ -58,7 +60,7 @@ export function splitHost(header: string | undefined): HostAndPort | undefined {
 
 function splitAnew(header: string): HostAndPort | undefined {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/.exec(header);
-  if (match?.[1] === undefined) return undefined;
+  if (match?.[1] === undefined || match[1].length > longestHost) return undefined;
   return { host: match[1].toLowerCase(), port: match[2] === undefined ? undefined : Number(match[2]) };
 }
 

@@ -63,6 +63,8 @@ export function surfacesAt(table: RoutingTable, host: string): Surface[] {
 
 interface HostPaths {
   readonly surfaces: Map<string, Surface[]>;
+  /** Characters of the longest path that has surfaces. */
+  longest: number;
   /** Nothing of less specific hosts appears here. */
   exclusive: boolean;
 }
@@ -74,8 +76,9 @@ function groupByHost(surfaces: readonly Surface[]): Map<string, HostPaths> {
   const hosts = new Map<string, HostPaths>();
   for (const surface of surfaces) {
     const { host, path } = surface.place;
-    const paths = hosts.get(host) ?? { surfaces: new Map<string, Surface[]>(), exclusive: false };
+    const paths = hosts.get(host) ?? { surfaces: new Map<string, Surface[]>(), longest: 0, exclusive: false };
     hosts.set(host, paths);
+    paths.longest = Math.max(paths.longest, path.length);
     const here = paths.surfaces.get(path);
     if (here === undefined) paths.surfaces.set(path, [surface]);
     else here.push(surface);
@@ -94,9 +97,11 @@ function* patternsOf(host: string): Generator<string> {
   yield '*';
 }
 
-/** Tries every prefix of the path that ends at a segment, the longest first. */
+/** Tries every prefix of the path that ends at a segment and may have surfaces, the longest first. */
 function resolveAt(table: RoutingTable, paths: HostPaths, path: string): Resolution | undefined {
-  for (let end = path.length; ; end = path.lastIndexOf('/', end - 1)) {
+  const { longest } = paths;
+  const first = path.length <= longest ? path.length : path.lastIndexOf('/', longest);
+  for (let end = first; ; end = path.lastIndexOf('/', end - 1)) {
     const prefix = end <= 0 ? '/' : path.slice(0, end);
     for (const surface of paths.surfaces.get(prefix) ?? []) {
       const rest = prefix === '/' ? path : path.slice(end);
