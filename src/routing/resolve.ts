@@ -131,8 +131,14 @@ function resolveMcp(table: RoutingTable, surface: McpSurface): Resolution {
   const name = surface.agents[0] ?? '';
   const target = table.targets.get(`${surface.namespace}/${name}`);
   if (target === undefined) return { kind: 'unknown-agent', name };
-  const asItIs = surface.tools === undefined && surface.searchAbove === undefined;
-  return asItIs ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
+  return isAsItIs(surface) ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
+}
+
+/** True when the surface's Route changes nothing of what its one agent answers. */
+function isAsItIs({ tools, resources, prompts, searchAbove, backends }: McpSurface): boolean {
+  const filters = [tools, resources, prompts];
+  const isChanged = searchAbove !== undefined || backends?.failureMode === 'Fail';
+  return !isChanged && filters.every((filter) => filter === undefined);
 }
 
 function resolveAgent(table: RoutingTable, surface: Surface, rest: string): Resolution | undefined {

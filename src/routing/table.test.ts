@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { staticRootAnnotation } from '#api/labels.ts';
+import type { RouteSpecInput } from '#api/route.ts';
 import { concernsTable } from './concerns.ts';
 import { createResolver, type Resolution } from './resolve.ts';
 import { buildRoutingTable, type RoutingTable, type TableInput } from './table.ts';
@@ -85,6 +86,20 @@ test('a Route serves its agents under its paths and hosts', () => {
   assert.equal(describe(resolve('a.example.org', '/team/files/demo/x')), 'static demo /x');
   assert.equal(describe(resolve('example.org', '/team/mcp')), 'static site /team/mcp');
 });
+
+const changing: Record<string, Partial<RouteSpecInput>> = {
+  'a filter of tools': { mcp: { mode: 'Single', tools: { deny: ['x'] } } },
+  'a filter of resources': { mcp: { mode: 'Single', resources: { deny: ['x'] } } },
+  'a filter of prompts': { mcp: { mode: 'Single', prompts: { deny: ['x'] } } },
+  'lists that may fail': { mcp: { mode: 'Single' }, backends: { failureMode: 'Fail' } },
+};
+for (const [what, spec] of Object.entries(changing)) {
+  test(`a Single surface with ${what} is not the agent’s own`, () => {
+    const route = routeNamed('r', { agents: [{ name: 'demo' }], paths: ['/team'], ...spec });
+    const resolve = createResolver(tableOf({ agents: [demo], routes: [route] }));
+    assert.equal(describe(resolve('localhost', '/team/mcp')), 'mcp of default/r: demo');
+  });
+}
 
 test('a Route of the home namespace wins over the defaults', () => {
   const route = routeNamed('r', { agents: [{ name: 'demo' }], mcp: {} });

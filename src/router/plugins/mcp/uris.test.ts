@@ -98,6 +98,22 @@ test('a Route’s filter holds for what is listed and for what is read', limits,
     assert.equal((await read(uri)).error.code, -32602, uri);
 });
 
+test('a Single surface neither lists nor reads what its Route denies', limits, async (t) => {
+  const [one] = agents.map((agent) => ({ ...agent, prompts: [{ name: 'greet' }, { name: 'part' }] }));
+  assert.ok(one);
+  const single = { selector: undefined, agents: [{ name: 'a' }] };
+  for (const filters of [{ resources: { deny: ['*own'] } }, { prompts: { deny: ['part'] } }]) {
+    const client = await clientOfRoute(t, [one], { ...single, mcp: { mode: 'Single', ...filters } });
+    const read = async (uri: string) => (await client.send('resources/read', { uri })).json;
+    const isDenied = 'resources' in filters;
+    assert.deepEqual(await uris(client), isDenied ? ['doc://one'] : ['doc://one', 'doc://own']);
+    assert.equal((await read('doc://one')).result.contents[0].text, 'a reads doc://one');
+    assert.equal((await read('doc://own')).error?.code, isDenied ? -32602 : undefined);
+    const prompt = (await client.send('prompts/get', { name: 'part' })).json;
+    assert.equal(prompt.error?.code, isDenied ? undefined : -32602);
+  }
+});
+
 test('prompts are filtered and renamed as tools are', limits, async (t) => {
   const prompts = [{ name: 'greet' }, { name: 'part' }, { name: 'say hello' }];
   const filter = { deny: ['part'], rename: [{ from: 'gr*', to: 'welcome_*' }] };
