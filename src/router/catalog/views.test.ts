@@ -77,3 +77,17 @@ test('a list that was made while an agent came back is made again', async () => 
   catalog.version = 2;
   assert.equal((await views.of(surface, 'tools')).items.length, 2);
 });
+
+test('URIs go by the last lists when new ones cannot be made', async () => {
+  const { clock, views, surface, catalog } = stage();
+  const first = views.uris(surface);
+  await clock.advance(500);
+  await first;
+  catalog.version = 2;
+  catalog.part = () => {
+    throw new Error('broken');
+  };
+  // A rejection that nobody handles would fail this test.
+  assert.equal(views.uris(surface), undefined);
+  await settle();
+});

@@ -133,7 +133,11 @@ class KeptViews implements Views {
     if (known !== undefined) return known;
     const part = this.of(surface, kind);
     const last = this.last(surface, kind);
-    if (last !== undefined) return last;
+    if (last !== undefined) {
+      // Nobody waits for it.
+      part.catch(() => undefined);
+      return last;
+    }
     const asked = [{ part, late: () => mergeParts([], surface, kind) }];
     return partsWithin(asked, graceMs, this.#options.clock).then(([view]) => view ?? part);
   }
