@@ -58,7 +58,8 @@ function expose(named: readonly Named[], surface: McpSurface, kind: ListKind): N
   return { items: withOriginals, conflicts: new Map([...lost, ...conflicts]) };
 }
 
-function filterOf(surface: McpSurface, kind: ListKind): ItemFilter | undefined {
+/** The filter of the surface for items of this kind. */
+export function filterOf(surface: McpSurface, kind: ListKind): ItemFilter | undefined {
   if (kind === 'tools') return surface.tools;
   return kind === 'prompts' ? surface.prompts : surface.resources;
 }

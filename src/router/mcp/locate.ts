@@ -1,13 +1,18 @@
 import { isObject } from '#kit/json.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import { isDenied, passes, renamedBack } from '#routing/names-filter.ts';
+import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { qualifiesUris } from '#routing/uri-rules.ts';
 import { literalStart, readQualifiedUri } from '#routing/uris.ts';
 import type { ListKind } from '../catalog/list-kinds.ts';
+import { filterOf } from '../catalog/merge-parts.ts';
 import type { View, ViewItem } from '../catalog/view.ts';
 import { RouterError } from '../errors.ts';
 import type { Services } from '../services.ts';
+
+/** What it takes to find an owner. */
+export type Lists = Pick<Services, 'views' | 'clock'>;
 
 /** Who owns a name, and what the owner calls it. */
 export interface Owner {
@@ -23,7 +28,7 @@ const graceMs = 100;
  * once when the list is there. Throws or rejects with RouterError `NotFound` or `Ambiguous`.
  */
 export function locate(
-  services: Services,
+  services: Lists,
   surface: McpSurface,
   kind: ListKind,
   name: string,
@@ -35,26 +40,35 @@ export function locate(
     throw notFound(view, surface, kind, name, wanted);
   };
   const current = services.views.current(surface, kind);
-  return current === undefined ? freshView(services, surface, kind, name).then(ownerIn) : ownerIn(current);
+  return current === undefined
+    ? freshView(services, surface, kind, name, wanted).then(ownerIn)
+    : ownerIn(current);
 }
 
 async function freshView(
-  services: Services,
+  services: Lists,
   surface: McpSurface,
   kind: ListKind,
   name: string,
+  wanted: string | undefined,
 ): Promise<View> {
   const fresh = services.views.of(surface, kind);
   const last = services.views.last(surface, kind);
-  if (last === undefined || !last.byExposed.has(name)) return fresh;
+  const known = last?.byExposed.has(name) ? findIn(last, name, wanted) : undefined;
+  if (last === undefined || known === undefined || !isOf(surface, kind, known)) return fresh;
   return within(services, fresh, last);
 }
 
+/** The last list may be one of the place's Route as it was before: it may show what is shown no more. */
+function isOf(surface: McpSurface, kind: ListKind, { agent, name }: ViewItem): boolean {
+  return hasName(surface.agents, agent) && passes(name, filterOf(surface, kind));
+}
+
 /** The fresh view if it comes soon, else `last`. */
-async function within({ clock }: Services, fresh: Promise<View>, last: View): Promise<View> {
+async function within({ clock }: Lists, fresh: Promise<View>, last: View): Promise<View> {
   const { promise, resolve } = Promise.withResolvers<View>();
   const cancel = clock.after(graceMs, () => resolve(last));
-  fresh.then(resolve).finally(cancel);
+  fresh.then(resolve, () => resolve(last)).finally(cancel);
   return promise;
 }
 
@@ -97,7 +111,7 @@ export function wantedAgent(params: Params): string | undefined {
  * beginning, else the only agent. Throws RouterError `NotFound` or `Ambiguous`.
  */
 export async function locateUri(
-  services: Services,
+  services: Lists,
   surface: McpSurface,
   uri: string,
   wanted?: string,
@@ -121,7 +135,7 @@ function ownerNamedBy(surface: McpSurface, uri: string, wanted: string | undefin
 }
 
 /** Without a filter no list is needed for a URI that says whose it is: it may as well be one that no list has. */
-async function isShown(services: Services, surface: McpSurface, { agent, name }: Owner): Promise<boolean> {
+async function isShown(services: Lists, surface: McpSurface, { agent, name }: Owner): Promise<boolean> {
   if (isDenied(name, surface.resources)) return false;
   if (passes(name, surface.resources)) return true;
   const templates = await services.views.of(surface, 'templates');
@@ -157,7 +171,7 @@ function onlyAgent(surface: McpSurface, uri: string): Owner | undefined {
 }
 
 async function locateListed(
-  services: Services,
+  services: Lists,
   surface: McpSurface,
   uri: string,
   wanted: string | undefined,
