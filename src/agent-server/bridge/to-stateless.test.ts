@@ -163,3 +163,17 @@ for (const transport of transports) {
     },
   );
 }
+
+test(
+  'a call whose process ended while its client was asked goes on in the next one (E2)',
+  limits,
+  async (t) => {
+    const agent = await startAgent(t, '2026', 'stdio');
+    const [ana, ben] = [await sessionClient(agent, canAll), await sessionClient(agent)];
+    const meet = ana.call('meet');
+    const question = await meet.next();
+    await ben.call('crash').all();
+    await ana.answer(question.id, accept('name', 'Ana'));
+    assert.equal(textOf(await meet.next()), 'Hello, Ana!');
+  },
+);

@@ -23,6 +23,7 @@ export interface Streams {
   take(notification: JsonRpcNotification): boolean;
   /** True when the response is a stream's. */
   end(response: JsonRpcResponse): boolean;
+  /** Ends every stream with this error, later ones too. */
   fail(error: Error): void;
 }
 
@@ -34,9 +35,11 @@ interface Stream {
 
 export function createStreams(send: (message: JsonRpcMessage) => void): Streams {
   const streams = new Map<unknown, Stream>();
+  let failure: Error | undefined;
   return {
     open(id, params, onNotification, signal) {
       if (signal.aborted) return Promise.reject(signal.reason);
+      if (failure !== undefined) return Promise.reject(failure);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const onAbort = () => {
         send(notificationOf('notifications/cancelled', { requestId: id }));
@@ -70,6 +73,7 @@ export function createStreams(send: (message: JsonRpcMessage) => void): Streams 
       return true;
     },
     fail(error) {
+      failure ??= error;
       for (const stream of streams.values()) stream.reject(error);
     },
   };

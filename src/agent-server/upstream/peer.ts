@@ -7,6 +7,7 @@ import {
   isRequest,
   isResponse,
   isResult,
+  type JsonRpcFailure,
   type JsonRpcMessage,
   type JsonRpcNotification,
   notificationOf,
@@ -34,7 +35,7 @@ export interface Peer {
   ): Promise<unknown>;
   /** A message from the other end. */
   receive(message: unknown): void;
-  /** Ends every request with this error. */
+  /** Ends every request with this error, later ones too. */
   fail(error: Error): void;
   readonly pending: number;
 }
@@ -59,10 +60,12 @@ export function createPeer({ clock, send, onNotification, answer = answerQuestio
   const streams = createStreams(send);
   /** What is asked while calls run ends with them. */
   let asked: AbortController | undefined;
+  let failure: Error | undefined;
   let nextId = 1;
 
   function request(method: string, params: Params, call: UpstreamCall): Promise<Result> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
+    if (failure !== undefined) return Promise.reject(failure);
     const id = nextId++;
     return new Promise<Result>((resolve, reject) => {
       const giveUp = (error: unknown) => {
@@ -113,16 +116,15 @@ export function createPeer({ clock, send, onNotification, answer = answerQuestio
     receive(message) {
       if (isResponse(message) && streams.end(message)) return;
       if (isResult(message)) pending.get(Number(message.id))?.resolve(message.result);
-      else if (isFailure(message)) {
-        const { code, message: text, data } = message.error;
-        pending.get(Number(message.id))?.reject(new RpcError(code, text, data));
-      } else if (isNotification(message)) take(message);
+      else if (isFailure(message)) pending.get(Number(message.id))?.reject(errorIn(message));
+      else if (isNotification(message)) take(message);
       else if (isRequest(message)) {
         asked ??= new AbortController();
         questions.take(message, undefined, asked.signal);
       }
     },
     fail(error) {
+      failure ??= error;
       for (const entry of [...pending.values()]) entry.reject(error);
       streams.fail(error);
     },
@@ -130,6 +132,10 @@ export function createPeer({ clock, send, onNotification, answer = answerQuestio
       return pending.size;
     },
   };
+}
+
+function errorIn({ error: { code, message, data } }: JsonRpcFailure): RpcError {
+  return new RpcError(code, message, data);
 }
 
 function contextsOf(pending: ReadonlyMap<number, Pending>): Set<CallContext> {

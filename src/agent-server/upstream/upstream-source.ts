@@ -124,12 +124,12 @@ const subscribing: ReadonlySet<string> = new Set(['resources/subscribe', 'resour
 function createPass({ settings }: UpstreamSourceOptions, bridge: Bridge, keeper: Keeper): Source['request'] {
   return async (method, params, context) => {
     const connection = await keeper.get(context.signal);
-    const send = (sent: Params, by: CallContext) =>
-      connection.request(method, withOwnMeta(sent), {
-        signal: by.signal,
-        timeoutMs: settings.upstreamTimeoutMs,
-        context: by,
-      });
+    // A call in rounds may outlive the connection that its first round went to.
+    const send = async (sent: Params, by: CallContext) => {
+      const current = await keeper.get(by.signal);
+      const call = { signal: by.signal, timeoutMs: settings.upstreamTimeoutMs, context: by };
+      return current.request(method, withOwnMeta(sent), call);
+    };
     if (servedEra(connection.info, context.era) === context.era) return send(params, context);
     await connection.findEras?.();
     const served = servedEra(connection.info, context.era);
