@@ -63,15 +63,19 @@ export class LinkTable {
     return known;
   }
 
-  /** Waits for room when all links are used. Rejects with the signal's reason. */
-  async open(
+  /**
+   * Waits for room when all links are used. `take` is called as soon as the link is in the table, so that a caller
+   * that uses it keeps it from who waits for room too. Rejects with the signal's reason.
+   */
+  async open<T>(
     key: string,
     capabilities: CallContext['capabilities'],
     signal: AbortSignal,
-  ): Promise<LinkEntry> {
+    take: (entry: LinkEntry) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
     while (!this.#entries.has(key) && !this.#makeRoom()) await this.#roomOrAbort(signal);
-    return this.find(key) ?? this.#add(key, capabilities);
+    return take(this.find(key) ?? this.#add(key, capabilities));
   }
 
   async use(
@@ -133,11 +137,17 @@ export class LinkTable {
 
   #end(entry: LinkEntry): Promise<void> {
     if (entry.ended !== undefined) return entry.ended;
+    const ended = this.#drop(entry);
+    this.#wakeOne();
+    return ended;
+  }
+
+  /** Ends it for somebody who takes its place at once. */
+  #drop(entry: LinkEntry): Promise<void> {
     if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
     entry.cancelIdle();
     entry.stop.abort(new Error('The session ended'));
     entry.ended = entry.link.then((link) => link.end()).catch(() => undefined);
-    this.#wakeOne();
     return entry.ended;
   }
 
@@ -153,7 +163,7 @@ export class LinkTable {
     if (this.#entries.size < this.#options.max) return true;
     const unused = [...this.#entries.values()].filter(({ users }) => users === 0);
     const chosen = unused.find(({ opened }) => opened?.held !== true) ?? unused[0];
-    if (chosen !== undefined) void this.#end(chosen);
+    if (chosen !== undefined) void this.#drop(chosen);
     return chosen !== undefined;
   }
 

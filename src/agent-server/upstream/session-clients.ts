@@ -60,7 +60,7 @@ export function createSessionClients(options: SessionClientsOptions): SessionCli
       const known = table.find(session);
       const send = (entry: LinkEntry) => table.use(entry, method, params, call, context);
       if (known !== undefined) return send(known);
-      return table.open(session, askableCapabilities(context.capabilities), call.signal).then(send);
+      return table.open(session, askableCapabilities(context.capabilities), call.signal, send);
     },
     end: (session) => table.end(session),
     close: () => table.close(),

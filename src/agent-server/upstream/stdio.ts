@@ -157,7 +157,7 @@ function createModern(options: StdioUpstreamOptions, events: ConnectionEvents): 
   });
   async function find(): Promise<UpstreamInfo | undefined> {
     try {
-      await (await table.open(key, {}, never)).link;
+      await table.open(key, {}, never, ({ link }) => link);
     } catch {
       // A server of one era, which is served over the bridge.
     }
@@ -172,8 +172,7 @@ function createModern(options: StdioUpstreamOptions, events: ConnectionEvents): 
       return finding;
     },
     async request(method, params, call, context) {
-      const entry = table.find(key) ?? (await table.open(key, {}, call.signal));
-      return table.use(entry, method, params, call, context);
+      return table.open(key, {}, call.signal, (entry) => table.use(entry, method, params, call, context));
     },
     close: () => table.close(),
   };

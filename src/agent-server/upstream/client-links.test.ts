@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
+import type { CallContext } from '../source.ts';
+import { LinkTable } from './client-links.ts';
+
+const { signal } = new AbortController();
+const call = { signal, timeoutMs: 600_000, context: undefined };
+const context: CallContext = {
+  era: 'sessions',
+  revision: '2025-11-25',
+  session: undefined,
+  requestId: 1,
+  headers: {},
+  claims: undefined,
+  token: undefined,
+  capabilities: {},
+  signal,
+  onProgress: undefined,
+  logLevel: undefined,
+  onLog: () => undefined,
+};
+
+/** Links whose requests are answered when the test says so, and fail when the link ends before. */
+function startTable(max: number, oneByOne = true) {
+  const clock = createFakeClock();
+  const answers = new Map<string, () => void>();
+  let opened = 0;
+  const table = new LinkTable({
+    clock,
+    idleMs: 1000,
+    max,
+    oneByOne,
+    async open() {
+      opened += 1;
+      const closed = Promise.withResolvers<string>();
+      return {
+        request: (method) =>
+          new Promise((resolve, reject) => {
+            answers.set(method, () => resolve({ method }));
+            void closed.promise.then((reason) => reject(new Error(reason)));
+          }),
+        closed: closed.promise,
+        held: false,
+        end: async () => closed.resolve('it was ended'),
+      };
+    },
+  });
+  const send = (key: string, method = key) =>
+    table.open(key, {}, signal, (entry) => table.use(entry, method, {}, call, context));
+  return { clock, table, answers, send, opened: () => opened };
+}
+
+for (const max of [1, 2]) {
+  test(`of many calls that wait for one of ${max} links, all are answered`, async () => {
+    const { answers, send } = startTable(max);
+    const keys = ['a', 'b', 'c', 'd', 'e'];
+    const done = Promise.allSettled(keys.map((key) => send(key)));
+    for (let round = 0; round < keys.length; round++) {
+      await settle();
+      assert.ok(answers.size <= max, 'no more run at once');
+      const [next] = answers;
+      assert.ok(next !== undefined, 'one is let in');
+      answers.delete(next[0]);
+      next[1]();
+    }
+    assert.deepEqual(
+      (await done).map(({ status }) => status),
+      keys.map(() => 'fulfilled'),
+    );
+  });
+}
