@@ -19,7 +19,11 @@ const ended = [{ key: 'a', expires: now / 1000 + 100 }];
 const greeting = { from: '10.0.0.1:8082', missed: false };
 
 test('what is said is what is heard, in messages that fit, however much it is', () => {
-  const key = fc.string({ minLength: 1, maxLength: 22, unit: fc.constantFrom(...'abcXYZ019-_') });
+  const units = [...'abcXYZ019-_', '"', '\u0001', '日'];
+  const key = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 22, unit: fc.constantFrom(...'abcXYZ019-_') }),
+    fc.string({ minLength: 60, maxLength: 64, unit: fc.constantFrom(...units) }),
+  );
   const expires = fc.integer({ min: 1, max: 99_999_999_999 });
   fc.assert(
     fc.property(fc.array(fc.record({ key, expires }), { maxLength: 200 }), (list) => {
@@ -33,6 +37,15 @@ test('what is said is what is heard, in messages that fit, however much it is', 
     }),
   );
   assert.deepEqual(openGreeting(keys, sealGreeting(keys, greeting, now), now), greeting);
+});
+
+test('keys as long as they may be fit, and one that nobody would hear is left out', () => {
+  for (const letter of ['k', '\u0001', '日']) {
+    const long = Array.from({ length: 16 }, () => ({ key: letter.repeat(64), expires: 99_999_999_999 }));
+    const messages = sealEnded(keys, 'peer-ended', [...long, { key: 'k'.repeat(2_000), expires: 1 }], now);
+    const heard = messages.flatMap((message) => openEnded(keys, 'peer-ended', message, now) ?? []);
+    assert.deepEqual(heard, long);
+  }
 });
 
 test('a message is good for a minute, by clocks that differ a little', () => {

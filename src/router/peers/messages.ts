@@ -22,11 +22,14 @@ export interface Greeting {
 type EndedPurpose = 'peer-ended' | 'peer-list';
 const greetingPurpose = 'peer-greeting';
 const goodSeconds = 60;
-/** As many as 1 KiB holds, with room for longer keys. */
-const endedPerMessage = 16;
 const longestKey = 64;
+/** What 1 KiB of base64url holds besides what sealing adds (33 bytes) and the message's own members. */
+const endedBytes = 690;
 
-/** As many messages as it takes, at least one. `now` in milliseconds since the epoch. */
+/**
+ * As many messages as it takes, at least one. `now` in milliseconds since the epoch. A key that is longer than any
+ * router's is left out: nobody would hear it.
+ */
 export function sealEnded(
   keys: readonly WireKey[],
   purpose: EndedPurpose,
@@ -34,11 +37,29 @@ export function sealEnded(
   now: number,
 ): readonly string[] {
   const x = Math.floor(now / 1000) + goodSeconds;
-  const count = Math.max(1, Math.ceil(ended.length / endedPerMessage));
-  return Array.from({ length: count }, (_, index) => {
-    const part = ended.slice(index * endedPerMessage, (index + 1) * endedPerMessage);
-    return seal(keys, purpose, { x, e: part.map(({ key, expires }) => [key, expires]) });
-  });
+  return packed(ended).map((e) => seal(keys, purpose, { x, e }));
+}
+
+type Entry = readonly [key: string, expires: number];
+
+/** At least one pack, perhaps empty; none is too large to be sealed. */
+function packed(ended: readonly Ended[]): Entry[][] {
+  let pack: Entry[] = [];
+  let bytes = 0;
+  const packs = [pack];
+  for (const { key, expires } of ended) {
+    if (key.length > longestKey) continue;
+    const entry: Entry = [key, expires];
+    const size = Buffer.byteLength(JSON.stringify(entry)) + 1;
+    if (bytes + size > endedBytes) {
+      pack = [];
+      packs.push(pack);
+      bytes = 0;
+    }
+    pack.push(entry);
+    bytes += size;
+  }
+  return packs;
 }
 
 /** Undefined for what no router has said for this purpose within the last minute. */
