@@ -1,3 +1,5 @@
+const joiner = String.raw`[\u200C\u200D\uFE00-\uFE0F]`;
+
 /**
  * Characters that a person does not see and a model reads: controls, terminal escapes, marks that change the
  * direction of text, tags, invisible operators. Tools that hide instructions in their descriptions use them.
@@ -14,10 +16,11 @@ const patterns = [
   String.raw`[\u00AD\u115F\u1160\u180B-\u180F\u200B\u2060-\u2065\u206A-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]`,
   // Tags, the further variation selectors, and lone surrogates.
   String.raw`[\u{E0000}-\u{E0FFF}\u{D800}-\u{DFFF}]`,
-  // Joiners and selectors: behind ASCII, and beyond one selector and one joiner behind anything else.
-  String.raw`(?<=^|[\u0000-\u007F])[\u200C\u200D\uFE00-\uFE0F]+`,
-  String.raw`(?<=[^\u0000-\u007F\u200C\u200D\uFE00-\uFE0F][\uFE00-\uFE0F]?[\u200C\u200D])[\u200C\u200D\uFE00-\uFE0F]+`,
-  String.raw`(?<=[^\u0000-\u007F\u200C\u200D\uFE00-\uFE0F][\uFE00-\uFE0F])[\uFE00-\uFE0F][\u200C\u200D\uFE00-\uFE0F]*`,
+  // Joiners and selectors: behind ASCII, and beyond one selector and one joiner behind anything else. A row of them
+  // is taken lazily: a greedy one of millions overflows the stack.
+  String.raw`(?<=^|[\u0000-\u007F])${joiner}+?(?!${joiner})`,
+  String.raw`(?<=[^\u0000-\u007F\u200C\u200D\uFE00-\uFE0F][\uFE00-\uFE0F]?[\u200C\u200D])${joiner}+?(?!${joiner})`,
+  String.raw`(?<=[^\u0000-\u007F\u200C\u200D\uFE00-\uFE0F][\uFE00-\uFE0F])[\uFE00-\uFE0F]${joiner}*?(?!${joiner})`,
 ].join('|');
 const hidden = new RegExp(patterns, 'u');
 const everyHidden = new RegExp(patterns, 'gu');

@@ -22,3 +22,16 @@ test('what is noted as clean is clean, however the text is escaped', () => {
 test('no text takes long', { timeout: 5_000 }, () => {
   noteClean([], `${'a\\"'.repeat(1_000_000)}\u202E`);
 });
+
+test('a text of many megabytes is looked through, be it plain or hidden', { timeout: 20_000 }, () => {
+  for (const description of ['a'.repeat(20_000_000), '"\\'.repeat(5_000_000)]) {
+    const item = { description };
+    noteClean([item], JSON.stringify(item));
+    assert.equal(cleanOnce(item), item);
+  }
+  for (const hidden of ['\u202E', '\u200D', '\uFE0F']) {
+    const item = { description: hidden.repeat(20_000_000) };
+    noteClean([item], JSON.stringify(item));
+    assert.equal(cleanOnce(item).description, '');
+  }
+});

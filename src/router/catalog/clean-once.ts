@@ -13,11 +13,14 @@ export function cleanOnce(item: Item): Item {
   return cleaned;
 }
 
-/** Printable ASCII, in which JSON has no escape that could stand for something else. */
-const plainJson = /^(?:[\t\n\r -[\]-~]|\\["\\/nrt])*$/;
+/**
+ * Anything but printable ASCII, or an escape of JSON that could stand for something else. It looks for one place,
+ * since a pattern that repeats alternatives over megabytes overflows the stack.
+ */
+const perhapsHidden = /[^\t\n\r -~]|\\[^"\\/nrt]/;
 
 /** Says of items that were parsed from this text that there is nothing to clean in them, where that is plain to see. */
 export function noteClean(items: readonly Item[], text: string): void {
-  if (!plainJson.test(text)) return;
+  if (perhapsHidden.test(text)) return;
   for (const item of items) known.set(item, item);
 }
