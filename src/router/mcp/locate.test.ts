@@ -7,7 +7,7 @@ import { createFakeClock, settle } from '#test/fixtures/fake-clock.ts';
 import type { ListKind } from '../catalog/list-kinds.ts';
 import { mergeParts } from '../catalog/merge-parts.ts';
 import { RouterError } from '../errors.ts';
-import { type Lists, locate } from './locate.ts';
+import { type Lists, locate, locateUri } from './locate.ts';
 
 const clock = createFakeClock();
 const listed = { a: ['mine', 'shared'], b: ['yours', 'shared'] };
@@ -68,4 +68,57 @@ test('a call goes by the last list when no new one can be made', async () => {
   const broken = Promise.reject(new Error('broken'));
   const owner = await locate(listsWith(broken), before, 'tools', 'mine');
   assert.equal(owner.agent, 'a');
+});
+
+/** A surface whose lists are these templates, and how often all of them were looked through. */
+function templatesOf(templates: Readonly<Record<string, readonly string[]>>) {
+  let walks = 0;
+  class Counted<K, V> extends Map<K, V> {
+    override values() {
+      walks += 1;
+      return super.values();
+    }
+  }
+  const empty = mergeParts([], before, 'resources');
+  const asked = Object.entries(templates).map(([agent, names]) => ({
+    agent,
+    items: names.map((uriTemplate) => ({ uriTemplate })),
+  }));
+  const made = mergeParts(asked, before, 'templates');
+  const view = { ...made, byExposed: new Counted(made.byExposed) };
+  const pick = (kind: ListKind) => (kind === 'templates' ? view : empty);
+  const views: Lists['views'] = {
+    current: (_, kind) => pick(kind),
+    of: async (_, kind) => pick(kind),
+    last: () => undefined,
+    uris: () => undefined,
+  };
+  return { lists: { clock, views }, walks: () => walks };
+}
+
+test('a URI is of the template with the longest beginning, of the first of those', async () => {
+  const { lists } = templatesOf({
+    a: ['db://{id}', 'db://rows/{id}', '{any}'],
+    b: ['db://rows/old/{id}', 'file:///{path}', 'file:///{name}'],
+  });
+  const ownerOf = (uri: string, wanted?: string) =>
+    locateUri(lists, before, uri, wanted).then(
+      ({ agent }) => agent,
+      () => undefined,
+    );
+  assert.equal(await ownerOf('db://7'), 'a');
+  assert.equal(await ownerOf('db://rows/7'), 'a');
+  assert.equal(await ownerOf('db://rows/old/7'), 'b');
+  assert.equal(await ownerOf('db://rows/old/7', 'a'), 'a');
+  assert.equal(await ownerOf('file:///x'), 'b');
+  assert.equal(await ownerOf('db:/'), undefined);
+});
+
+test('however many URIs are asked for, templates are looked through once', async () => {
+  const { lists, walks } = templatesOf({ a: ['db://{id}'], b: ['file:///{path}'] });
+  const surface = surfaceOf({ selector: {}, mcp: { resources: { allow: ['db://{id}'] } } });
+  const uris = Array.from({ length: 50 }, (_, index) => `db://${index}`);
+  for (const uri of uris) assert.equal((await locateUri(lists, surface, uri)).agent, 'a');
+  for (const uri of uris) assert.equal((await locateUri(lists, surface, `ploinky://a/${uri}`)).name, uri);
+  assert.equal(walks(), 1);
 });

@@ -4,9 +4,10 @@ import { isDenied, passes, renamedBack } from '#routing/names-filter.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { qualifiesUris } from '#routing/uri-rules.ts';
-import { literalStart, readQualifiedUri } from '#routing/uris.ts';
+import { readQualifiedUri } from '#routing/uris.ts';
 import type { ListKind } from '../catalog/list-kinds.ts';
 import { filterOf } from '../catalog/merge-parts.ts';
+import { templateStartsOf } from '../catalog/template-starts.ts';
 import type { View, ViewItem } from '../catalog/view.ts';
 import { RouterError } from '../errors.ts';
 import type { Services } from '../services.ts';
@@ -139,9 +140,7 @@ async function isShown(services: Lists, surface: McpSurface, { agent, name }: Ow
   if (isDenied(name, surface.resources)) return false;
   if (passes(name, surface.resources)) return true;
   const templates = await services.views.of(surface, 'templates');
-  return [...templates.byExposed.values()].some(
-    (template) => template.agent === agent && name.startsWith(literalStart(template.name)),
-  );
+  return templateStartsOf(templates).isOf(agent, name);
 }
 
 function ownerByTemplate(
@@ -150,13 +149,8 @@ function ownerByTemplate(
   uri: string,
   wanted: string | undefined,
 ): Owner | undefined {
-  let best: ViewItem | undefined;
-  for (const item of templates.byExposed.values()) {
-    if (wanted !== undefined && item.agent !== wanted) continue;
-    const literal = literalStart(item.exposed);
-    const isLonger = literal.length > literalStart(best?.exposed ?? '').length;
-    if (isLonger && uri.startsWith(literal)) best = item;
-  }
+  const isMeant = ({ agent }: ViewItem) => wanted === undefined || agent === wanted;
+  const best = templateStartsOf(templates).longest(uri, isMeant);
   if (best === undefined) return undefined;
   const name = renamedBack({ agent: best.agent, name: uri }, surface.resources);
   return isDenied(name, surface.resources) ? undefined : { agent: best.agent, name };
