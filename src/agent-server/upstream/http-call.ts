@@ -73,8 +73,7 @@ export function timeoutSignal(call: UpstreamCall, clock: Clock): { signal: Abort
   if (call.signal.aborted) onAbort();
   call.signal.addEventListener('abort', onAbort, { once: true });
   const cancel = clock.after(call.timeoutMs, () => {
-    const text = `The MCP server did not answer within ${call.timeoutMs} ms`;
-    controller.abort(new AgentServerError('UpstreamTimeout', text));
+    controller.abort(timedOut(call.timeoutMs));
   });
   return {
     signal: controller.signal,
@@ -83,6 +82,10 @@ export function timeoutSignal(call: UpstreamCall, clock: Clock): { signal: Abort
       call.signal.removeEventListener('abort', onAbort);
     },
   };
+}
+
+export function timedOut(ms: number): AgentServerError {
+  return new AgentServerError('UpstreamTimeout', `The MCP server did not answer within ${ms} ms`);
 }
 
 function readProgress(params: Params | undefined): Progress | undefined {

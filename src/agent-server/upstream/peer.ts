@@ -15,10 +15,9 @@ import {
   RpcError,
 } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
-import { AgentServerError } from '../errors.ts';
 import type { CallContext } from '../source.ts';
 import type { UpstreamCall } from './connection.ts';
-import { answerQuestion, onlyOne, tellCall } from './http-call.ts';
+import { answerQuestion, onlyOne, tellCall, timedOut } from './http-call.ts';
 import { createStreams } from './peer-streams.ts';
 import { createQuestionDesk } from './questions.ts';
 import type { AnswerQuestion } from './session-clients.ts';
@@ -74,12 +73,7 @@ export function createPeer({ clock, send, onNotification, answer = answerQuestio
       };
       const onAbort = () => giveUp(call.signal.reason);
       const cancelTimer = clock.after(call.timeoutMs, () => {
-        giveUp(
-          new AgentServerError(
-            'UpstreamTimeout',
-            `The MCP server did not answer within ${call.timeoutMs} ms`,
-          ),
-        );
+        giveUp(timedOut(call.timeoutMs));
       });
       const settle = (finish: () => void) => {
         cancelTimer();
