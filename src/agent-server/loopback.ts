@@ -6,8 +6,10 @@ import { Agent } from 'node:http';
  */
 const idleMs = 1_000;
 
+const mostCalls = 256;
+
 /** Connections to the agent's own server on 127.0.0.1, kept while calls follow each other. */
-export function loopbackConnections(): Agent {
+export function loopbackConnections(maxSockets = mostCalls): Agent {
   // An exchange that lasts longer is left alone: of one in use the limit is told to the request, which does not ask.
-  return new Agent({ keepAlive: true, maxSockets: 256, timeout: idleMs });
+  return new Agent({ keepAlive: true, maxSockets, timeout: idleMs });
 }

@@ -64,6 +64,7 @@ export class HttpClient {
   #reopening: Promise<void> | undefined;
   #listener: Listener | undefined;
   #stopListening = new AbortController();
+  #hushed = false;
   #nextId = 1;
 
   constructor(options: HttpClientOptions) {
@@ -72,6 +73,12 @@ export class HttpClient {
     this.markClosed = resolve;
     this.#options = options;
     this.#questions = createQuestionDesk(options.answer ?? answerQuestion, (message) => this.#post(message));
+  }
+
+  /** For exchanges that last, which take no call's connection. */
+  get #streams(): HttpTarget {
+    const { target } = this.#options;
+    return { ...target, agent: target.streams };
   }
 
   get info(): UpstreamInfo {
@@ -163,6 +170,7 @@ export class HttpClient {
 
   /** Reads what the server tells outside of calls, until the end; anew when it is called again. */
   listen(): void {
+    if (this.#hushed) return;
     this.#stopListening.abort(new Error('The stream is replaced'));
     this.#stopListening = new AbortController();
     const { signal } = this.#stopListening;
@@ -203,15 +211,17 @@ export class HttpClient {
   ): Promise<void> {
     const method = 'subscriptions/listen';
     const message = { jsonrpc: '2.0', id: this.#nextId++, method, params: withEnvelope(params) } as const;
-    const answer = await this.#exchange(this.#info, message, signal, undefined, (received) => {
+    const hear = (received: unknown) => {
       if (isNotification(received)) onNotification(received);
       return false;
-    });
+    };
+    const answer = await this.#exchange(this.#info, message, signal, undefined, hear, this.#streams);
     if (answer.status !== 200) throw unanswered(answer.status);
   }
 
-  /** Listens no more. */
+  /** Listens no more, not even in a session that replaces this one. */
   hush(): void {
+    this.#hushed = true;
     this.#stopListening.abort(new Error('The session ends'));
     this.#listener?.close();
   }
@@ -306,7 +316,7 @@ export class HttpClient {
   ): Promise<HttpAnswer> {
     const headers = requestHeaders(info, this.#session, undefined, undefined);
     if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
-    return exchangeHttp(this.#options.target, 'GET', headers, undefined, signal, onMessage);
+    return exchangeHttp(this.#streams, 'GET', headers, undefined, signal, onMessage);
   }
 
   /** A message that is not the answer: progress and logs of the call, a question, or something general. */
@@ -331,8 +341,9 @@ export class HttpClient {
     signal: AbortSignal,
     context: CallContext | undefined,
     onMessage: (received: unknown) => boolean,
+    target = this.#options.target,
   ): Promise<HttpAnswer> {
     const headers = requestHeaders(info, isStateless(info) ? undefined : this.#session, message, context);
-    return exchangeHttp(this.#options.target, 'POST', headers, JSON.stringify(message), signal, onMessage);
+    return exchangeHttp(target, 'POST', headers, JSON.stringify(message), signal, onMessage);
   }
 }

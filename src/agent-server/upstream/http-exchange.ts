@@ -5,6 +5,8 @@ import { AgentServerError } from '../errors.ts';
 
 export interface HttpTarget {
   readonly agent: Agent;
+  /** Connections of what lasts as long as the session: as many as there are sessions. */
+  readonly streams: Agent;
   readonly port: number;
   readonly path: string;
   readonly maxMessageBytes: number;
@@ -40,7 +42,11 @@ export function exchangeHttp(
   signal: AbortSignal,
   onMessage: (message: unknown) => boolean,
 ): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
+  const { promise: aborted, reject: abort } = Promise.withResolvers<never>();
+  const onAbort = () => abort(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const exchanged = new Promise<HttpAnswer>((resolve, reject) => {
     const outgoing = httpRequest({
       host: '127.0.0.1',
       port: target.port,
@@ -65,6 +71,8 @@ export function exchangeHttp(
     });
     outgoing.end(body);
   });
+  // A request that waits for a connection says nothing when it is aborted.
+  return Promise.race([exchanged, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 async function readMessages(

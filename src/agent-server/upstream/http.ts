@@ -2,6 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 import { loopbackConnections } from '../loopback.ts';
 import type { ClientLink } from './client-links.ts';
 import type { ConnectionEvents, OpenConnection } from './connection.ts';
+import { isStateless } from './handshake.ts';
 import { HttpClient } from './http-client.ts';
 import type { HttpTarget } from './http-exchange.ts';
 import { type AnswerQuestion, createSessionClients } from './session-clients.ts';
@@ -27,8 +28,9 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
   const { clock, startMs } = options;
   return async (events, signal) => {
     const agent = loopbackConnections();
+    const streams = loopbackConnections(Number.POSITIVE_INFINITY);
     const { port, path, maxMessageBytes } = options;
-    const target = { agent, port, path, maxMessageBytes };
+    const target = { agent, streams, port, path, maxMessageBytes };
     const client = new HttpClient({ target, events, clock });
     const clients = createSessionClients({
       clock,
@@ -52,13 +54,16 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       },
       closed: client.closed,
       request: (method, params, call) =>
-        clients.request(method, params, call) ?? client.request(method, params, call, open),
+        // A server of 2026-07-28 asks in its results, and needs no session of a client.
+        (isStateless(client.info) ? undefined : clients.request(method, params, call)) ??
+        client.request(method, params, call, open),
       subscribe: (uri) => client.subscribe(uri),
       unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
       async close() {
         await Promise.all([client.end(), clients.close()]);
         agent.destroy();
+        streams.destroy();
       },
     };
   };
