@@ -51,14 +51,19 @@ export function createSessions(options: {
 }): Sessions {
   const ended = new Map<string, number>();
   const opened = new Map<string, Session>();
+  let openedWith: RouterKeys['sessionSeal'] | undefined;
   const seconds = () => Math.floor(options.clock.now() / 1000);
   return {
     newKey: () => options.random.bytes(16).toString('base64url'),
     seal: (session) =>
       sealFitting(options.keys, { ...session, expires: seconds() + Math.floor(options.ttlMs / 1000) }),
     open(id, scope, caller) {
+      const { sessionSeal } = options.keys;
+      // Ids of a key that was retired end with it.
+      if (sessionSeal !== openedWith) opened.clear();
+      openedWith = sessionSeal;
       const known = opened.get(id);
-      const session = known ?? read(unseal(options.keys.sessionSeal, purpose, id));
+      const session = known ?? read(unseal(sessionSeal, purpose, id));
       if (session === undefined || session.expires <= seconds()) return undefined;
       if (session.scope !== scope || session.user !== (caller.user?.id ?? '')) return undefined;
       if (known === undefined) {
