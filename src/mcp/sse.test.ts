@@ -53,3 +53,25 @@ test('a JSON-RPC message is one event of one data line', () => {
   const message = { jsonrpc: '2.0', id: 1, result: { text: 'a\nb\u2028c' } };
   assert.deepEqual(JSON.parse(createSseDecoder().push(encodeMessage(message))[0]?.data ?? ''), message);
 });
+
+test('a reconnection time counts at once, without an event and before its event ends', () => {
+  const decoder = createSseDecoder();
+  assert.equal(decoder.retry, undefined);
+  assert.deepEqual(decoder.push('retry: 250\n\n'), []);
+  assert.equal(decoder.retry, 250);
+  assert.deepEqual(decoder.push('data: x\n\nretry: 300\n'), [{ data: 'x' }]);
+  assert.equal(decoder.retry, 300);
+  decoder.push('retry: soon\n\n');
+  assert.equal(decoder.retry, 300);
+});
+
+test('an event that comes in many small pieces is looked at once, not again with each piece', () => {
+  const decoder = createSseDecoder();
+  const piece = 'x'.repeat(256);
+  const begun = performance.now();
+  decoder.push('data: ');
+  for (let count = 0; count < 32_000; count += 1) decoder.push(piece);
+  const [event] = decoder.push('\n\n');
+  assert.equal(event?.data.length, 256 * 32_000);
+  assert.ok(performance.now() - begun < 3_000, `${performance.now() - begun} ms`);
+});

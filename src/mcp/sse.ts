@@ -37,6 +37,8 @@ export const sseKeepAlive = ': keepalive\n\n';
 export interface SseDecoder {
   /** Takes the next piece of the stream, cut anywhere; returns the events that it completed. */
   push(chunk: Uint8Array | string): SseEvent[];
+  /** The last reconnection time that the stream named, in milliseconds: it counts at once, without any event too. */
+  readonly retry: number | undefined;
 }
 
 /**
@@ -45,22 +47,26 @@ export interface SseDecoder {
  */
 export function createSseDecoder(maxEventBytes = 16 * 1024 * 1024): SseDecoder {
   const utf8 = new TextDecoder('utf-8');
-  let rest = '';
+  const lines = createLineSplitter();
+  let retry: number | undefined;
   let fields: EventFields = emptyFields();
   return {
+    get retry() {
+      return retry;
+    },
     push(chunk) {
-      rest += typeof chunk === 'string' ? chunk : utf8.decode(chunk, { stream: true });
-      const { lines, tail } = splitLines(rest);
-      rest = tail;
       const events: SseEvent[] = [];
-      for (const line of lines) {
-        if (line !== '') readField(fields, line);
-        else {
+      const text = typeof chunk === 'string' ? chunk : utf8.decode(chunk, { stream: true });
+      for (const line of lines.push(text)) {
+        if (line !== '') {
+          readField(fields, line);
+          retry = fields.retry ?? retry;
+        } else {
           if (fields.data !== undefined) events.push(toEvent(fields));
           fields = emptyFields();
         }
       }
-      if (rest.length + (fields.data?.length ?? 0) > maxEventBytes) {
+      if (lines.waiting + (fields.data?.length ?? 0) > maxEventBytes) {
         throw new Error(`A server-sent event is larger than ${maxEventBytes} bytes`);
       }
       return events;
@@ -88,17 +94,28 @@ function toEvent(fields: EventFields): SseEvent {
   };
 }
 
-/** Complete lines by any of the three line ends. A final \r waits: its \n may come with the next chunk. */
-function splitLines(text: string): { lines: string[]; tail: string } {
-  if (!text.includes('\r')) {
-    const end = text.lastIndexOf('\n');
-    if (end === -1) return { lines: [], tail: text };
-    return { lines: text.slice(0, end).split('\n'), tail: text.slice(end + 1) };
-  }
-  const usable = text.endsWith('\r') ? text.slice(0, -1) : text;
-  const parts = usable.split(/\r\n|\r|\n/);
-  const tail = `${parts.pop() ?? ''}${text.endsWith('\r') ? '\r' : ''}`;
-  return { lines: parts, tail };
+/**
+ * Complete lines by any of the three line ends. Looks at each character once, however long a line grows. A final \r
+ * waits: its \n may come with the next piece.
+ */
+function createLineSplitter() {
+  let rest = '';
+  let held = '';
+  return {
+    /** Characters of the line that is not complete. */
+    get waiting(): number {
+      return rest.length;
+    },
+    push(piece: string): string[] {
+      const text = held + piece;
+      held = text.endsWith('\r') ? '\r' : '';
+      const usable = text.slice(0, text.length - held.length);
+      const lines = usable.split(usable.includes('\r') ? /\r\n|\r|\n/ : '\n');
+      lines[0] = rest + (lines[0] ?? '');
+      rest = lines.pop() ?? '';
+      return lines;
+    },
+  };
 }
 
 function readField(fields: EventFields, line: string): void {

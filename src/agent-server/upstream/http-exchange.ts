@@ -94,11 +94,9 @@ async function readEvents(
 ): Promise<Resume | undefined> {
   const decoder = createSseDecoder(maxBytes);
   let lastEventId = '';
-  let retryMs: number | undefined;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     for (const event of decoder.push(chunk)) {
       lastEventId = event.id ?? lastEventId;
-      if (event.retry !== undefined) retryMs = Math.max(minRetryMs, Math.min(event.retry, maxRetryMs));
       if (event.data !== '' && onMessage(parse(event.data))) {
         // The server has answered and only needs to end its stream; the connection serves again if it does.
         incoming.resume();
@@ -106,7 +104,10 @@ async function readEvents(
       }
     }
   }
-  return lastEventId === '' ? undefined : { lastEventId, retryMs };
+  if (lastEventId === '') return undefined;
+  const { retry } = decoder;
+  const retryMs = retry === undefined ? undefined : Math.max(minRetryMs, Math.min(retry, maxRetryMs));
+  return { lastEventId, retryMs };
 }
 
 function readJson(text: string, onMessage: (message: unknown) => boolean): void {
