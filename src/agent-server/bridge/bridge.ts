@@ -43,6 +43,7 @@ export interface Bridge {
   /** Counts one more of them. */
   drop(kind: DroppedKind): void;
   readonly parked: number;
+  /** Cancels what runs and what waits. */
   close(): void;
 }
 
@@ -65,6 +66,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   // Half of the processes, so that the others are left to other users.
   const most = Math.max(1, Math.floor(settings.maxUpstreamProcesses / 2));
   const lanes = createLanes(most, parked.expireOldest);
+  const running = holdRunning();
   const rounds = { maxRounds: settings.maxInputRounds, mintId: () => random.uuid() };
 
   async function toSessions(
@@ -97,6 +99,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const capabilities = askableCapabilities(context.capabilities);
     const as = { session: sharedSession(user, capabilities, lane?.index), capabilities };
     const call = new AskedCall(context, as, (own) => send(params, own), asking, lane?.park);
+    running.add(call);
     if (lane !== undefined) void call.ended.then(lane.leave);
     return call;
   }
@@ -127,7 +130,21 @@ export function createBridge(options: BridgeOptions): Bridge {
     get parked() {
       return parked.size;
     },
-    close: parked.close,
+    close: () => [parked, running].forEach((calls) => calls.close()),
+  };
+}
+
+/** Calls that run, and wait for no client. */
+function holdRunning(): { add(call: AskedCall): void; close(): void } {
+  const running = new Set<AskedCall>();
+  return {
+    add(call) {
+      running.add(call);
+      void call.ended.then(() => running.delete(call));
+    },
+    close() {
+      for (const call of running) call.cancel(new Error('The agent-server stops'));
+    },
   };
 }
 

@@ -70,3 +70,19 @@ for (const max of [1, 2]) {
     );
   });
 }
+
+test('a table that is closed opens nothing more, and lets nobody wait for ever', async () => {
+  const { table, send, opened } = startTable(1);
+  const running = send('a');
+  await settle();
+  const waiting = send('b');
+  const outcomes = Promise.allSettled([running, waiting]);
+  await table.close();
+  await assert.rejects(waiting, { code: 'UpstreamLost' });
+  await assert.rejects(send('c'), { code: 'UpstreamLost' });
+  assert.deepEqual(
+    (await outcomes).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.equal(opened(), 1);
+});

@@ -1,6 +1,7 @@
 import type { Clock } from '#kit/clock.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import { AgentServerError } from '../errors.ts';
 import { createGate, type Gate } from '../queue/gate.ts';
 import type { CallContext } from '../source.ts';
 import type { UpstreamCall } from './connection.ts';
@@ -50,6 +51,7 @@ export class LinkTable {
   readonly #entries = new Map<string, LinkEntry>();
   /** Who waits for a link to become unused. */
   readonly #waiting = new Set<() => void>();
+  #closing: Promise<unknown> | undefined;
 
   constructor(options: LinkTableOptions) {
     this.#options = options;
@@ -65,7 +67,8 @@ export class LinkTable {
 
   /**
    * Waits for room when all links are used. `take` is called as soon as the link is in the table, so that a caller
-   * that uses it keeps it from who waits for room too. Rejects with the signal's reason.
+   * that uses it keeps it from who waits for room too. Rejects with the signal's
+   * reason, and with UpstreamLost when the table is closed.
    */
   async open<T>(
     key: string,
@@ -74,7 +77,9 @@ export class LinkTable {
     take: (entry: LinkEntry) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    while (!this.#entries.has(key) && !this.#makeRoom()) await this.#roomOrAbort(signal);
+    while (this.#closing === undefined && !this.#entries.has(key) && !this.#makeRoom())
+      await this.#roomOrAbort(signal);
+    if (this.#closing !== undefined) throw closed();
     return take(this.find(key) ?? this.#add(key, capabilities));
   }
 
@@ -106,7 +111,9 @@ export class LinkTable {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#entries.values()].map((entry) => this.#end(entry)));
+    this.#closing ??= Promise.all([...this.#entries.values()].map((entry) => this.#end(entry)));
+    for (const wake of [...this.#waiting]) wake();
+    await this.#closing;
   }
 
   #add(key: string, capabilities: CallContext['capabilities']): LinkEntry {
@@ -186,6 +193,10 @@ export class LinkTable {
     const [first] = this.#waiting;
     first?.();
   }
+}
+
+function closed(): AgentServerError {
+  return new AgentServerError('UpstreamLost', 'The MCP server of this agent is gone');
 }
 
 function tooMany(): RpcError {

@@ -53,18 +53,29 @@ function statelessConnection(shared: StdioProcess): UpstreamConnection {
 interface Others {
   readonly clients: SessionClients;
   readonly modern: Modern;
-  close(): Promise<unknown>;
+  /** Until they have ended, once that was begun; only the end of the agent-server begins it. */
+  readonly closing: Promise<unknown> | undefined;
 }
 
 function createOthers(options: StdioUpstreamOptions, events: ConnectionEvents, signal: AbortSignal): Others {
   const clients = createClients(options, events);
   const modern = createModern(options, events);
-  const close = () => Promise.all([clients.close(), modern.close()]);
-  signal.addEventListener('abort', () => void close(), { once: true });
-  return { clients, modern, close };
+  let closing: Promise<unknown> | undefined;
+  const close = () => {
+    closing = Promise.all([clients.close(), modern.close()]);
+  };
+  signal.addEventListener('abort', close, { once: true });
+  return {
+    clients,
+    modern,
+    get closing() {
+      return closing;
+    },
+  };
 }
 
-function sessionsConnection(shared: StdioProcess, { clients, modern, close }: Others): UpstreamConnection {
+function sessionsConnection(shared: StdioProcess, others: Others): UpstreamConnection {
+  const { clients, modern } = others;
   let info = { ...shared.info, stateless: modern.info };
   return {
     get info() {
@@ -86,7 +97,7 @@ function sessionsConnection(shared: StdioProcess, { clients, modern, close }: Ot
     unsubscribe: () => undefined,
     endSession: clients.end,
     async close() {
-      await Promise.all([shared.close(), close()]);
+      await Promise.all([shared.close(), others.closing]);
     },
   };
 }
