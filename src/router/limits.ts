@@ -56,6 +56,8 @@ export interface RouterLimits {
   readonly peerList: number;
   /** What a client of an event stream may leave unread before it is cut off. */
   readonly unreadStreamBytes: number;
+  /** A client that takes nothing of an agent's answer for this long is cut off. */
+  readonly unreadMs: number;
   /** Event streams that the router itself feeds, at once. */
   readonly eventStreams: number;
   /** URIs of one `subscriptions/listen`. */
@@ -106,6 +108,7 @@ export const defaultLimits: RouterLimits = {
   peerListTimeoutMs: 3_000,
   peerList: 20_000,
   unreadStreamBytes: 256 * 1024,
+  unreadMs: 30_000,
   eventStreams: 1_000,
   listenUris: 1_000,
   agentStreamsPerClient: 32,

@@ -1,6 +1,14 @@
 import type { ServerResponse } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
 import type { RouterError } from '../errors.ts';
+import type { RouterLimits } from '../limits.ts';
 import type { AgentCall, AnswerHeaders, AnswerSink, Flow, Sender } from './send.ts';
+
+export interface RelayServices {
+  readonly sender: Sender;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly limits: Pick<RouterLimits, 'unreadMs'>;
+}
 
 export interface RelayOptions {
   /** Headers for the client, from the agent's. */
@@ -22,10 +30,15 @@ export interface Transform {
 /**
  * Streams the answer of a call to a client: backpressure both ways, a client that goes away ends the call,
  * an agent that breaks off in the middle breaks the client's connection too, so that nobody takes a part
- * for the whole.
+ * for the whole. A client that takes nothing for `limits.unreadMs` is cut off: it holds a connection to the agent.
  */
-export function relay(sender: Sender, call: AgentCall, client: ServerResponse, options: RelayOptions): void {
-  sender.send(call, (flow) => new Relay(flow, client, options));
+export function relay(
+  services: RelayServices,
+  call: AgentCall,
+  client: ServerResponse,
+  options: RelayOptions,
+): void {
+  services.sender.send(call, (flow) => new Relay(flow, client, services, options));
 }
 
 /** A body of no more bytes waits for its end, which has almost always come along, and goes out with the head at once. */
@@ -41,23 +54,31 @@ interface Head {
 class Relay implements AnswerSink {
   readonly #flow: Flow;
   readonly #client: ServerResponse;
+  readonly #services: RelayServices;
   readonly #options: RelayOptions;
   #transform: Transform | undefined;
   /** Not sent yet. */
   #head: Head | undefined;
   /** The whole body that goes with the head. */
   #body: Buffer | undefined;
+  /** Nothing more comes from the agent. */
+  #over = false;
+  /** Takes the deadline back, while the client has something to read. */
+  #cancelUnread: (() => void) | undefined;
 
-  constructor(flow: Flow, client: ServerResponse, options: RelayOptions) {
+  constructor(flow: Flow, client: ServerResponse, services: RelayServices, options: RelayOptions) {
     this.#flow = flow;
     this.#client = client;
+    this.#services = services;
     this.#options = options;
     client.on('close', () => {
-      if (!client.writableFinished) flow.abort();
+      this.#cancelUnread?.();
+      if (!this.#over) flow.abort();
     });
   }
 
   head(status: number, headers: AnswerHeaders): void {
+    if (this.#isEnded()) return;
     this.#transform = this.#options.transform?.(headers);
     const passed = this.#options.headers(headers);
     const bytes = Number(passed['content-length'] ?? Number.NaN);
@@ -82,6 +103,8 @@ class Relay implements AnswerSink {
   }
 
   ended(): void {
+    this.#over = true;
+    if (this.#client.writableEnded) return;
     const end = this.#transform?.end?.bind(this.#transform);
     const rest = end === undefined ? '' : tryTo(end);
     if (this.#head !== undefined) this.#sendHead(this.#head);
@@ -93,12 +116,15 @@ class Relay implements AnswerSink {
   }
 
   failed(error: RouterError): void {
+    this.#over = true;
+    if (this.#client.writableEnded) return;
     if (this.#client.headersSent) this.#client.destroy();
     else this.#options.fail(error);
   }
 
   #sendHead({ status, headers }: Head): void {
     this.#head = undefined;
+    if (this.#isEnded()) return;
     this.#client.writeHead(status, headers);
   }
 
@@ -111,9 +137,28 @@ class Relay implements AnswerSink {
   }
 
   #write(chunk: string | Buffer): boolean {
-    if (this.#client.write(chunk)) return true;
-    this.#client.once('drain', () => this.#flow.resume());
+    if (this.#isEnded() || this.#client.write(chunk)) return true;
+    if (this.#cancelUnread === undefined) this.#awaitReader();
     return false;
+  }
+
+  #awaitReader(): void {
+    const { clock, limits } = this.#services;
+    const client = this.#client;
+    const cancel = clock.after(limits.unreadMs, () => client.destroy());
+    this.#cancelUnread = cancel;
+    client.once('drain', () => {
+      cancel();
+      this.#cancelUnread = undefined;
+      this.#flow.resume();
+    });
+  }
+
+  /** True when the router has ended the answer already, as it ends streams when it stops: the rest is for nobody. */
+  #isEnded(): boolean {
+    if (!this.#client.writableEnded) return false;
+    this.#flow.abort();
+    return true;
   }
 }
 

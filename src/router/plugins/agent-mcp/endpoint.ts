@@ -57,7 +57,7 @@ function openStream(services: Services, { request, response, resolution }: Excha
     mcp: contextOf(session),
     silenceMs: 0,
   };
-  relay(services.sender, call, response, {
+  relay(services, call, response, {
     headers: answerHeaders,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
   });

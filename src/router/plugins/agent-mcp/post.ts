@@ -47,7 +47,7 @@ export function answerAgentPost(
   const id = isRequest(message) ? message.id : null;
   const sent = body.batch ? undefined : text;
   const call = callWith(agent, message, { speaker, headers: request.headers, text: sent });
-  relay(services.sender, call, response, {
+  relay(services, call, response, {
     headers: answerHeaders,
     fail: (error) => writeJson(response, id === null ? 503 : 200, toFailure(id, error)),
   });

@@ -31,7 +31,7 @@ export function forward(services: Services, { request, response, resolution }: E
     binding: bindHttpService(method, path, search),
     caller: identifyCaller(request, services),
   };
-  relay(services.sender, call, response, {
+  relay(services, call, response, {
     headers(headers) {
       const passed = answerHeaders(headers);
       passed['x-content-type-options'] ??= 'nosniff';

@@ -129,7 +129,7 @@ function answerOutcome(
   }
   const inSession = speaker.era === 'sessions';
   if (inSession) response.on('close', inFlight.add(inFlightKey(speaker, id), outcome.agent));
-  relay(services.sender, outcome.call, response, {
+  relay(services, outcome.call, response, {
     headers: answerHeaders,
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
     transform: changeAnswer({

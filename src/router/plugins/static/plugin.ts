@@ -55,7 +55,7 @@ function serveFile(services: Services, request: FastifyRequest, reply: FastifyRe
     caller: identifyCaller(request.raw, services),
     readyWaitMs: 15_000,
   };
-  relay(services.sender, call, reply.raw, {
+  relay(services, call, reply.raw, {
     headers: (headers) => fileAnswerHeaders(headers, file),
     fail: (error) =>
       writeJson(reply.raw, gatewayStatus(error), { error: error.message }, { 'retry-after': '2' }),

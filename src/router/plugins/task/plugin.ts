@@ -66,5 +66,5 @@ async function askInstances(
     writeJsonText(client, 200, answer.text, { 'cache-control': 'no-store' });
     return;
   }
-  relay(services.sender, last === undefined ? call : { ...call, instance: last }, client, options);
+  relay(services, last === undefined ? call : { ...call, instance: last }, client, options);
 }

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createFakeClock, until } from '#test/fixtures/fake-clock.ts';
+import { relay } from './relay.ts';
+import type { AgentCall, AnswerSink, Sender } from './send.ts';
+
+const bounded = { timeout: 20_000 };
+const call = {} as AgentCall;
+const chunk = Buffer.alloc(64 * 1024, 'x');
+
+/** A relay to a real client; the test gives what the agent would. */
+async function start(t: TestContext) {
+  const clock = createFakeClock();
+  const flow = { resumed: 0, aborted: 0 };
+  let sink: AnswerSink | undefined;
+  const sender: Sender = {
+    send(_, make) {
+      sink = make({ resume: () => void flow.resumed++, abort: () => void flow.aborted++ });
+    },
+  };
+  let response: ServerResponse | undefined;
+  const server = createServer((_, client) => {
+    response = client;
+    const services = { sender, clock, limits: { unreadMs: 30_000 } };
+    relay(services, call, client, { headers: () => ({}), fail: () => client.destroy() });
+    sink?.head(200, {});
+    sink?.data(Buffer.from('first'));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const sent = get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', agent: false });
+  sent.on('error', () => undefined);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.on('error', () => undefined);
+  assert.ok(sink !== undefined && response !== undefined);
+  return { clock, flow, sink, response, answer };
+}
+
+/** Gives the client more than it takes. */
+function fill(sink: AnswerSink): void {
+  for (let count = 0; count < 1_000 && sink.data(chunk); count += 1);
+  for (let count = 0; count < 200; count += 1) sink.data(chunk);
+}
+
+test('a client that does not read is cut off, and the call with it', bounded, async (t) => {
+  const { clock, flow, sink, response } = await start(t);
+  fill(sink);
+  assert.equal(clock.pending, 1);
+  await clock.advance(29_999);
+  assert.equal(response.destroyed, false);
+  await clock.advance(1);
+  await until(() => flow.aborted === 1, 'the call to be aborted');
+  assert.equal(response.destroyed, true);
+});
+
+test('a client that reads in time gets the rest, and no deadline stays', bounded, async (t) => {
+  const { clock, flow, sink, response, answer } = await start(t);
+  fill(sink);
+  await clock.advance(20_000);
+  answer.resume();
+  await until(() => flow.resumed === 1, 'the call to go on');
+  assert.equal(clock.pending, 0);
+  await clock.advance(60_000);
+  sink.ended();
+  await once(answer, 'end');
+  assert.equal(flow.aborted, 0);
+  assert.equal(response.writableFinished, true);
+});
+
+test('no deadline stays of a client that went away while it had to read', bounded, async (t) => {
+  const { clock, flow, sink, answer } = await start(t);
+  fill(sink);
+  answer.destroy();
+  await until(() => flow.aborted > 0, 'the call to be aborted');
+  assert.equal(clock.pending, 0);
+});
+
+test(
+  'what an agent sends after the router ended the answer goes nowhere and ends the call',
+  bounded,
+  async (t) => {
+    const { flow, sink, response, answer } = await start(t);
+    response.end();
+    sink.data(chunk);
+    assert.equal(flow.aborted, 1);
+    sink.ended();
+    await once(answer.resume(), 'end');
+  },
+);
+
+test('a call whose answer the router ended is aborted also when the agent is silent', bounded, async (t) => {
+  const { flow, response, answer } = await start(t);
+  response.end();
+  await once(answer.resume(), 'end');
+  await until(() => flow.aborted === 1, 'the call to be aborted');
+});
+
+test('an answer that begins after the router ended it is dropped', bounded, async (t) => {
+  const { flow, sink, response } = await start(t);
+  response.end();
+  sink.head(200, {});
+  assert.equal(flow.aborted, 1);
+});
