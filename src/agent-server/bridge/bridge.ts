@@ -130,7 +130,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     get parked() {
       return parked.size;
     },
-    close: () => [parked, running].forEach((calls) => calls.close()),
+    close() {
+      parked.close();
+      running.close();
+    },
   };
 }
 
