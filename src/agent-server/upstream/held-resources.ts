@@ -2,11 +2,14 @@ import type { CallContext } from '../source.ts';
 
 /** Who listens to which resources, by the upstream session that tells of them. */
 export interface HeldResources {
-  add(resource: HeldResource, holder: string): void;
+  /** True when the holder did not listen to it before. */
+  add(resource: HeldResource, holder: string): boolean;
   /** True when nobody listens to it any more. */
   remove(resource: Pick<HeldResource, 'link' | 'uri'>, holder: string): boolean;
   /** Takes everything from a holder; returns what nobody listens to any more. */
   drop(holder: string): readonly HeldResource[];
+  /** Whether anybody listens to it. */
+  has(resource: Pick<HeldResource, 'link' | 'uri'>): boolean;
   all(): readonly HeldResource[];
 }
 
@@ -36,10 +39,12 @@ export function createHeldResources(): HeldResources {
     add(resource, holder) {
       const key = keyOf(resource);
       const entry = held.get(key) ?? { ...resource, holders: new Set<string>() };
+      const known = entry.holders.has(holder);
       entry.holders.add(holder);
       held.set(key, entry);
       const keys = byHolder.get(holder) ?? new Set<string>();
       byHolder.set(holder, keys.add(key));
+      return !known;
     },
     remove(resource, holder) {
       const key = keyOf(resource);
@@ -53,6 +58,7 @@ export function createHeldResources(): HeldResources {
       byHolder.delete(holder);
       return keys.flatMap((key) => removeKey(key, holder) ?? []);
     },
+    has: (resource) => held.has(keyOf(resource)),
     all: () => [...held.values()],
   };
 }

@@ -46,9 +46,14 @@ export function createResourceWatch({
   async function begin(uri: string, context: CallContext, holder: string): Promise<Result> {
     const upstream = await connection(context.signal);
     const resource = { uri, ...placeOf(upstream, context) };
-    const result = await tell(upstream, 'resources/subscribe', resource, context.signal, context.token);
-    held.add(resource, holder);
-    return result;
+    // Held before it is told, so that another's end meanwhile does not unsubscribe.
+    const begins = held.add(resource, holder);
+    try {
+      return await tell(upstream, 'resources/subscribe', resource, context.signal, context.token);
+    } catch (error) {
+      if (begins) held.remove(resource, holder);
+      throw error;
+    }
   }
   function tell(
     upstream: UpstreamConnection,
@@ -67,15 +72,16 @@ export function createResourceWatch({
   /** Best effort: a notification that nobody waits for is dropped here anyway. */
   function forget(resource: HeldResource): void {
     connection(signal)
-      .then((upstream) => tell(upstream, 'resources/unsubscribe', resource, signal))
+      .then(async (upstream) => {
+        if (!held.has(resource)) await tell(upstream, 'resources/unsubscribe', resource, signal);
+      })
       .catch(() => undefined);
   }
   async function stop(uri: string, context: CallContext, holder: string): Promise<Result> {
     const upstream = await connection(context.signal);
     const resource = { uri, ...placeOf(upstream, context) };
-    const last = held.remove(resource, holder);
-    if (!last && held.all().some(({ link, uri: other }) => link === resource.link && other === uri))
-      return {};
+    held.remove(resource, holder);
+    if (held.has(resource)) return {};
     return tell(upstream, 'resources/unsubscribe', resource, context.signal, context.token);
   }
   return {
