@@ -22,7 +22,7 @@ async function start(
   t: TestContext,
   limits: Partial<RouterLimits> = {},
   listeners?: Listeners,
-): Promise<RunningRouter> {
+): Promise<RunningRouter & { called(tool: string): Promise<void> }> {
   const agent = await startFakeAgent({
     name: 'demo',
     master,
@@ -40,6 +40,11 @@ async function start(
   });
   return {
     ...router,
+    /** Until the agent has the call. */
+    async called(tool) {
+      const isThere = () => agent.seen.some(({ body }) => body.includes(tool));
+      while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
     close: async () => {
       closed = true;
       await router.close();
@@ -125,7 +130,7 @@ test('the loopback counts only at the port that it really has', bounded, async (
 test('a shutdown takes nothing new, lets a running call end, then is over', bounded, async (t) => {
   const router = await start(t);
   const running = ask({ port: router.port }, '/mcp', { command: 'tool', tool: 'progress' });
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await router.called('progress');
   const closed = router.close();
   assert.equal((await running).status, 200);
   await closed;
