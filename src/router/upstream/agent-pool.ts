@@ -64,7 +64,8 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
   function renewLater(): void {
     if (clock.monotonic() - provenAt < renewMs) return;
     provenAt = clock.monotonic();
-    prove().catch(() => undefined);
+    // No request waits for this connection: kept, it would be stale when one comes.
+    prove().then(spare.drop, () => undefined);
   }
   const pool = new Pool('http://agent', {
     connections: options.connections,
@@ -93,11 +94,11 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     },
     prove,
     async retire() {
-      spare.drop();
+      spare.close();
       await pool.close();
     },
     async close() {
-      spare.drop();
+      spare.close();
       await pool.destroy();
     },
   };
@@ -106,6 +107,7 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
 /** One connection that waits for its first request. */
 function createSpare() {
   let held: Socket | undefined;
+  let closed = false;
   const onError = () => undefined;
   function take(): Socket | undefined {
     const socket = held;
@@ -114,12 +116,22 @@ function createSpare() {
     socket.off('error', onError);
     return socket;
   }
+  function drop(): void {
+    held?.destroy();
+    held = undefined;
+  }
   return {
     take,
     keep(socket: Socket): void {
-      held?.destroy();
+      drop();
       held = socket.on('error', onError);
+      if (closed) drop();
     },
-    drop: () => held?.destroy(),
+    drop,
+    /** Nothing is kept from now on. */
+    close(): void {
+      closed = true;
+      drop();
+    },
   };
 }
