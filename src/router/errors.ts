@@ -10,6 +10,8 @@ export type RouterErrorCode =
   | 'AgentTimeout'
   /** The agent answered something that is no answer, or too much of it. */
   | 'AgentAnswer'
+  /** The request is none that can be sent; nothing of it was. The message is fit for clients. */
+  | 'RequestInvalid'
   /** The client went away. */
   | 'ClientGone'
   /** The router does not know its keys yet. */

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bindHttpService } from '#wire/binding.ts';
+import { anonymous } from '../caller.ts';
+import type { RouterError } from '../errors.ts';
+import { gatewayStatus } from '../plugins/gateway-status.ts';
 import { startFakeAgent } from '../testing/fake-agent.ts';
 import { agentOf, master, startTestRouter } from '../testing/harness.ts';
 import { openSession, post, request } from '../testing/mcp-client.ts';
@@ -81,6 +85,32 @@ test('a call without any sign of life ends at the call timeout', limits, async (
   const reply = await post(router, request('ping'), { path, headers });
   assert.match(reply.json.error.message, /did not answer in time/);
 });
+
+test(
+  'a request that no agent can be sent is refused at once, and no instance is blamed',
+  limits,
+  async (t) => {
+    const router = await startTestRouter(t, [{ name: 'demo' }]);
+    await post(router, { a: 1 }, { path: '/apis/demo/x' });
+    const { promise, resolve, reject } = Promise.withResolvers<RouterError>();
+    const call = {
+      ...{ agent: 'default/demo', method: 'GET', path: '/api/x', headers: { 'x-a': 'line\nbreak' } },
+      ...{ binding: bindHttpService('GET', '/api/x', ''), caller: anonymous, readyWaitMs: 20_000 },
+    };
+    const begun = performance.now();
+    router.services.sender.send(call, () => ({
+      head: () => reject(new Error('it was sent')),
+      data: () => true,
+      ended: () => reject(new Error('it was answered')),
+      failed: resolve,
+    }));
+    const error = await promise;
+    assert.equal(error.code, 'RequestInvalid');
+    assert.match(error.message, /invalid x-a header.*Nothing of it was sent/);
+    assert.equal(gatewayStatus(error), 400);
+    assert.ok(performance.now() - begun < 5_000);
+  },
+);
 
 test('nothing of a call reaches a process that does not hold the agent’s key', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'demo', impostor: true }], {

@@ -139,6 +139,7 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#ready === undefined) this.#fail(error);
+    else if (!this.#sent && codeOf(error) === 'UND_ERR_INVALID_ARG') this.#fail(unsendable(error));
     else this.#lost(this.#ready, error);
   }
 
@@ -251,6 +252,12 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
       error instanceof RouterError ? error : new RouterError('AgentLost', messageOf(error), { cause: error }),
     );
   }
+}
+
+/** No instance is to blame, so none is waited for. */
+function unsendable(error: Error): RouterError {
+  const message = `This request cannot be sent to an agent: ${messageOf(error)}. Nothing of it was sent; change its method, path or headers.`;
+  return new RouterError('RequestInvalid', message, { cause: error });
 }
 
 /** As undici takes them without looking at each key anew: name, value, name, value. */
