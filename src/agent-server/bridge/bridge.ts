@@ -66,7 +66,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   // Half of the processes, so that the others are left to other users.
   const most = Math.max(1, Math.floor(settings.maxUpstreamProcesses / 2));
   const lanes = createLanes(most, parked.expireOldest);
-  const running = holdRunning();
+  const running = holdRunning(parked.close);
   const rounds = { maxRounds: settings.maxInputRounds, mintId: () => random.uuid() };
 
   async function toSessions(
@@ -130,15 +130,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     get parked() {
       return parked.size;
     },
-    close() {
-      parked.close();
-      running.close();
-    },
+    close: running.close,
   };
 }
 
-/** Calls that run, and wait for no client. */
-function holdRunning(): { add(call: AskedCall): void; close(): void } {
+/** Calls that began and have not ended; what waits for its client is cancelled by `closeParked`. */
+function holdRunning(closeParked: () => void): { add(call: AskedCall): void; close(): void } {
   const running = new Set<AskedCall>();
   return {
     add(call) {
@@ -146,6 +143,7 @@ function holdRunning(): { add(call: AskedCall): void; close(): void } {
       void call.ended.then(() => running.delete(call));
     },
     close() {
+      closeParked();
       for (const call of running) call.cancel(new Error('The agent-server stops'));
     },
   };
