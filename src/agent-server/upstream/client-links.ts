@@ -39,6 +39,7 @@ export interface LinkTableOptions {
     capabilities: CallContext['capabilities'],
     running: ReadonlySet<CallContext>,
     signal: AbortSignal,
+    key: string,
   ): Promise<ClientLink>;
   onLost?(reason: string): void;
 }
@@ -120,7 +121,7 @@ export class LinkTable {
     const { open, oneByOne, onLost } = this.#options;
     const running = new Set<CallContext>();
     const stop = new AbortController();
-    const link = open(capabilities, running, stop.signal);
+    const link = open(capabilities, running, stop.signal, key);
     const gate = oneByOne ? createGate({ limit: 1, maxWaiting: mostWaiting, onFull: tooMany }) : undefined;
     const entry: LinkEntry = {
       key,

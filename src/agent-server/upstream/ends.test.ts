@@ -132,6 +132,23 @@ for (const eras of ['2025', '2026'] as const) {
   });
 }
 
+for (const lost of ['crash', 'eviction']) {
+  test(`a client’s own process is told again what one lost by ${lost} was told (N3)`, limits, async (t) => {
+    const agent = await startAgent(t, '2025', 'stdio', { maxUpstreamProcesses: 1 });
+    const [ana, ben] = [await sessionClient(agent, canAsk), await sessionClient(agent, canAsk)];
+    const stream = ana.listen();
+    await stream.status();
+    await ana.request('resources/subscribe', { uri: 'test://a' }).all();
+    const before = await whoami(ana);
+    if (lost === 'crash') await ana.call('crash').all();
+    else await whoami(ben);
+    assert.notEqual((await whoami(ana)).pid, before.pid);
+    await ana.call('touch', { uri: 'test://a' }).all();
+    assert.equal((await stream.next()).method, 'notifications/resources/updated');
+    stream.abort();
+  });
+}
+
 test('one client’s process ends without the others’ (E4)', limits, async (t) => {
   const agent = await startAgent(t, '2025', 'stdio');
   const [ana, plain] = [statelessClient(agent, canAsk), statelessClient(agent)];

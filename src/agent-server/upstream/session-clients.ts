@@ -36,11 +36,12 @@ export interface SessionClientsOptions {
   readonly max: number;
   /** One call at a time: questions name no call. */
   readonly oneByOne: boolean;
-  /** Opens an upstream session that declares these capabilities. */
+  /** Opens an upstream session that declares these capabilities, for the client with this session. */
   open(
     capabilities: CallContext['capabilities'],
     answer: AnswerQuestion,
     signal: AbortSignal,
+    session: string,
   ): Promise<ClientLink>;
   /** A session has ended by itself. */
   onLost?(reason: string): void;
@@ -49,8 +50,8 @@ export interface SessionClientsOptions {
 export function createSessionClients(options: SessionClientsOptions): SessionClients {
   const table = new LinkTable({
     ...options,
-    open: (capabilities, running, signal) =>
-      options.open(capabilities, answerFor(capabilities, running), signal),
+    open: (capabilities, running, signal, session) =>
+      options.open(capabilities, answerFor(capabilities, running), signal, session),
   });
   return {
     request(method, params, call) {

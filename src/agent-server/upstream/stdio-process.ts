@@ -38,6 +38,8 @@ export interface Opening {
   /** Declared to a server with sessions. Default: nothing. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
   readonly answer?: AnswerQuestion;
+  /** What a process before it was told, which it is told again. */
+  readonly memory?: SessionMemory;
 }
 
 /** One process of an MCP server that speaks on stdin and stdout, after its handshake. */
@@ -68,7 +70,7 @@ export async function startStdioProcess(options: StdioOptions, opening: Opening)
     wasThere = true;
     const listener = isStateless(info) ? listenBy(peer, opening.events, options.clock) : undefined;
     void closed.then(() => listener?.close());
-    const memory = createSessionMemory();
+    const memory = opening.memory ?? createSessionMemory();
     const request = isStateless(info)
       ? (method: string, params: Params, call: UpstreamCall) =>
           peer.request(method, withEnvelope(params, call.context), call)

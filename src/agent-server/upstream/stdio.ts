@@ -12,6 +12,7 @@ import type {
 } from './connection.ts';
 import { isStateless } from './handshake.ts';
 import { createSessionClients, type SessionClients } from './session-clients.ts';
+import { createSessionMemory, type SessionMemory } from './session-memory.ts';
 import { createStartPace, type StartPace } from './start-pace.ts';
 import { type StdioOptions, type StdioProcess, startStdioProcess } from './stdio-process.ts';
 
@@ -102,24 +103,45 @@ function sessionsConnection(shared: StdioProcess, others: Others): UpstreamConne
   };
 }
 
-/** Processes of one client each, started with growing pauses while they end by themselves. */
+/**
+ * Processes of one client each, started with growing pauses while they end by themselves. The next one of the same
+ * client is told what the one before it was told.
+ */
 function createClients(options: StdioUpstreamOptions, events: ConnectionEvents): SessionClients {
   const pace = createStartPace(options.clock);
-  return createSessionClients({
+  const memories = new Map<string, SessionMemory>();
+  const clients = createSessionClients({
     clock: options.clock,
     idleMs: options.processIdleMs,
     max: options.maxProcesses,
     oneByOne: true,
-    async open(capabilities, answer, signal) {
+    async open(capabilities, answer, signal, session) {
       await pace.due(signal);
-      const opening = { events, signal, era: 'any', capabilities, answer } as const;
+      const memory = memories.get(session) ?? createSessionMemory();
+      const opening = { events, signal, era: 'any', capabilities, answer, memory } as const;
       const process = await startStdioProcess(options, opening).catch((error: unknown) => {
         if (!signal.aborted) pace.failed(messageOf(error));
         throw error;
       });
+      if (!signal.aborted) memories.set(session, memory);
+      void process.closed.then(() => {
+        if (memory.uris.size === 0 && memories.get(session) === memory) memories.delete(session);
+      });
+      await tellAgain(process, { signal, timeoutMs: options.startMs, context: undefined });
       return linkOf(process, pace);
     },
   });
+  const end = (session: string) => {
+    memories.delete(session);
+    clients.end(session);
+  };
+  return { ...clients, end };
+}
+
+/** Best effort: a resource that is gone is no reason to serve no calls. */
+async function tellAgain(process: StdioProcess, call: UpstreamCall): Promise<void> {
+  for (const { method, params } of process.memory.replay())
+    await process.request(method, params, call).catch(() => undefined);
 }
 
 function linkOf(process: StdioProcess, pace: StartPace): ClientLink {
