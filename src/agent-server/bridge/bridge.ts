@@ -18,7 +18,7 @@ import type { CallContext } from '../source.ts';
 import { AskedCall } from './asked-call.ts';
 import { createLanes, type Lane } from './lanes.ts';
 import { type Claim, createParkedCalls, digestOfCall } from './parked-calls.ts';
-import { answerRounds } from './rounds.ts';
+import { answerRounds, type RoundsOptions } from './rounds.ts';
 
 export type Send = (params: Params, context: CallContext) => Promise<Result>;
 
@@ -59,7 +59,7 @@ export type DroppedKind = 'progress' | 'log' | 'elicitationComplete';
 const graceMs = 1000;
 
 export function createBridge(options: BridgeOptions): Bridge {
-  const { clock, random, settings } = options;
+  const { clock, settings } = options;
   const { dropped, drop } = countDropped();
   const parked = createParkedCalls({ ...options, ...parkLimits(settings) });
   const asking = { clock, gatherMs: settings.parkGatherMs, graceMs, onDropped: drop };
@@ -67,7 +67,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const most = Math.max(1, Math.floor(settings.maxUpstreamProcesses / 2));
   const lanes = createLanes(most, parked.expireOldest);
   const running = holdRunning(parked.close);
-  const rounds = { maxRounds: settings.maxInputRounds, mintId: () => random.uuid() };
+  const rounds = roundLimits(options);
 
   async function toSessions(
     { oneByOne }: Served,
@@ -151,6 +151,11 @@ function holdRunning(closeParked: () => void): { add(call: AskedCall): void; clo
 
 function parkLimits({ parkTtlMs, maxParkedCalls, maxParkedCallsPerUser }: Settings) {
   return { ttlMs: parkTtlMs, max: maxParkedCalls, maxPerUser: maxParkedCallsPerUser };
+}
+
+function roundLimits({ clock, random, settings }: BridgeOptions): RoundsOptions {
+  const { maxInputRounds: maxRounds, parkTtlMs: answerMs } = settings;
+  return { clock, maxRounds, answerMs, mintId: () => random.uuid() };
 }
 
 function countDropped(): Pick<Bridge, 'dropped' | 'drop'> {

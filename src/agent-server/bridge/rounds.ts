@@ -1,3 +1,4 @@
+import type { Clock } from '#kit/clock.ts';
 import { askableCapabilities } from '#mcp/bridge/capabilities.ts';
 import {
   asksForInput,
@@ -9,8 +10,12 @@ import {
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { CallContext } from '../source.ts';
+import { nobodyAnswered } from './asked-call.ts';
 
 export interface RoundsOptions {
+  readonly clock: Clock;
+  /** Milliseconds for a client to answer what it is asked at once. */
+  readonly answerMs: number;
   /** A call that asks more often ends with an error. */
   readonly maxRounds: number;
   readonly mintId: () => string;
@@ -19,21 +24,22 @@ export interface RoundsOptions {
 /**
  * A call of a client with sessions to a server of 2026-07-28: each `input_required` is put to the client on the
  * call's stream, and the call sent again with the answers. Throws RpcError `internal` when it cannot be asked or
- * refuses, or is asked too often.
+ * refuses, does not answer in time, or is asked too often.
  */
 export async function answerRounds(
   method: string,
   params: Params,
   context: CallContext,
   send: (params: Params) => Promise<Result>,
-  { maxRounds, mintId }: RoundsOptions,
+  options: RoundsOptions,
 ): Promise<Result> {
+  const { maxRounds, mintId } = options;
   let result = await send(params);
   for (let round = 1; asksForInput(result); round++) {
     if (round > maxRounds) throw internal(`The agent asks the client more than ${maxRounds} times`);
     if (!isAskingMethod(method)) throw internal(`The agent asks the client something in ${method}`);
     const questions = questionsFor(result, askableCapabilities(context.capabilities), mintId);
-    const responses = await askAll(questions, context);
+    const responses = await askAll(questions, context, options);
     result = await send(retryParams(params, responses, result['requestState']));
   }
   return result;
@@ -43,12 +49,14 @@ export async function answerRounds(
 async function askAll(
   questions: ReadonlyMap<string, Question>,
   context: CallContext,
+  { clock, answerMs }: RoundsOptions,
 ): Promise<Record<string, Result>> {
   if (questions.size === 0) return {};
   const { ask } = context;
   if (ask === undefined) throw internal('The agent asks the client something, and it cannot be asked');
   const withdrawn = new AbortController();
   const signal = AbortSignal.any([context.signal, withdrawn.signal]);
+  const cancelTimer = clock.after(answerMs, () => withdrawn.abort(nobodyAnswered()));
   try {
     const answers = [...questions].map(
       async ([key, question]) => [key, await askOne(ask, question, signal)] as const,
@@ -57,6 +65,8 @@ async function askAll(
   } catch (error) {
     withdrawn.abort(internal('Another question of the same call was refused'));
     throw error;
+  } finally {
+    cancelTimer();
   }
 }
 

@@ -177,3 +177,13 @@ test(
     assert.equal(textOf(await meet.next()), 'Hello, Ana!');
   },
 );
+
+test('a client that does not answer in time ends its call (A4)', limits, async (t) => {
+  const agent = await startAgent(t, '2026', 'stdio', { parkTtlMs: 300 });
+  const meet = (await sessionClient(agent, canAll)).call('meet');
+  const question = await meet.next();
+  const withdrawn = await meet.next();
+  assert.equal(withdrawn.method, 'notifications/cancelled');
+  assert.equal(withdrawn.params?.['requestId'], question.id);
+  assert.match((await meet.next()).error?.message ?? '', /did not answer in time/);
+});

@@ -86,3 +86,15 @@ test('a table that is closed opens nothing more, and lets nobody wait for ever',
   );
   assert.equal(opened(), 1);
 });
+
+test('a call that waits for its turn gives up when its time is over', async () => {
+  const { clock, answers, send } = startTable(1);
+  const first = send('a', 'first');
+  const second = send('a', 'second');
+  const refused = assert.rejects(second, { code: 'UpstreamTimeout' });
+  await clock.advance(call.timeoutMs);
+  await refused;
+  answers.get('first')?.();
+  assert.deepEqual(await first, { method: 'first' });
+  assert.equal(answers.has('second'), false);
+});

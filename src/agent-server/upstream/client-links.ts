@@ -5,6 +5,7 @@ import { AgentServerError } from '../errors.ts';
 import { createGate, type Gate } from '../queue/gate.ts';
 import type { CallContext } from '../source.ts';
 import type { UpstreamCall } from './connection.ts';
+import { timeoutSignal } from './http-call.ts';
 
 /** One open upstream session, or a process, of one client. */
 export interface ClientLink {
@@ -95,7 +96,7 @@ export class LinkTable {
     entry.users += 1;
     let leave: (() => void) | undefined;
     try {
-      leave = await entry.gate?.enter(call.signal);
+      leave = await this.#enter(entry, call);
       entry.running.add(context);
       return await (await entry.link).request(method, params, call);
     } finally {
@@ -103,6 +104,17 @@ export class LinkTable {
       entry.running.delete(context);
       entry.users -= 1;
       this.#rest(entry);
+    }
+  }
+
+  /** Waits for its turn as long as for an answer. */
+  async #enter({ gate }: LinkEntry, call: UpstreamCall): Promise<(() => void) | undefined> {
+    if (gate === undefined) return undefined;
+    const timeout = timeoutSignal(call, this.#options.clock);
+    try {
+      return await gate.enter(timeout.signal);
+    } finally {
+      timeout.clear();
     }
   }
 
