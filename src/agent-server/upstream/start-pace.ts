@@ -8,9 +8,13 @@ export interface StartPace {
   due(signal: AbortSignal): Promise<void>;
   failed(reason: string): void;
   succeeded(): void;
+  /** It is there. What is returned is to be told when it ends by itself: a failed start only if that is soon. */
+  started(): (reason: string) => void;
 }
 
 const again: BackoffOptions = { initial: 50, max: 30_000, jitter: 0 };
+/** Milliseconds of life after which an end is no failed start. */
+const stableMs = 5000;
 /** Longest pause, in milliseconds, that a call waits out instead of failing. */
 const tolerableMs = 3000;
 
@@ -18,6 +22,15 @@ export function createStartPace(clock: Clock): StartPace {
   let failures = 0;
   let notBefore = 0;
   let last = '';
+
+  function failed(reason: string): void {
+    failures += 1;
+    last = reason;
+    notBefore = clock.monotonic() + backoffDelay(again, failures, 0);
+  }
+  function succeeded(): void {
+    failures = 0;
+  }
   return {
     async due(signal) {
       const pause = notBefore - clock.monotonic();
@@ -27,13 +40,11 @@ export function createStartPace(clock: Clock): StartPace {
       }
       await clock.sleep(pause, signal);
     },
-    failed(reason) {
-      failures += 1;
-      last = reason;
-      notBefore = clock.monotonic() + backoffDelay(again, failures, 0);
-    },
-    succeeded() {
-      failures = 0;
+    failed,
+    succeeded,
+    started() {
+      const since = clock.monotonic();
+      return (reason) => (clock.monotonic() - since < stableMs ? failed(reason) : succeeded());
     },
   };
 }

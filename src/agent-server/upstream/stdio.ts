@@ -145,8 +145,9 @@ async function tellAgain(process: StdioProcess, call: UpstreamCall): Promise<voi
 }
 
 function linkOf(process: StdioProcess, pace: StartPace): ClientLink {
+  const lost = pace.started();
   let wanted = true;
-  void process.closed.then((reason) => (wanted ? pace.failed(reason) : pace.succeeded()));
+  void process.closed.then((reason) => (wanted ? lost(reason) : pace.succeeded()));
   return {
     request: process.request,
     closed: process.closed,
