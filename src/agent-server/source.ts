@@ -80,6 +80,8 @@ export interface CallContext {
   readonly logLevel: string | undefined;
   /** Dropped when the client wants no logs of this level. */
   readonly onLog: (level: LogLevel, data: unknown, logger?: string) => void;
+  /** The upstream session is shared with callers who cannot be told from this one. */
+  readonly anonymous?: boolean;
 }
 
 export interface Progress {

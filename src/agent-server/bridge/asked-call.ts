@@ -150,6 +150,7 @@ export class AskedCall {
       session,
       capabilities,
       signal: this.#stop.signal,
+      anonymous: isAnonymous(base),
       ask: (method, params, signal) => this.#ask(method, params, signal),
       onProgress:
         base.onProgress === undefined
@@ -164,6 +165,11 @@ export class AskedCall {
       },
     };
   }
+}
+
+/** Whether it is not known on whose behalf a call is made. */
+export function isAnonymous({ claims }: CallContext): boolean {
+  return claims === undefined || claims.sub === '';
 }
 
 /** Why a call ends whose client did not come back. */

@@ -15,7 +15,7 @@ import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CallContext } from '../source.ts';
-import { AskedCall } from './asked-call.ts';
+import { AskedCall, isAnonymous } from './asked-call.ts';
 import { createLanes, type Lane } from './lanes.ts';
 import { type Claim, createParkedCalls, digestOfCall } from './parked-calls.ts';
 import { answerRounds, type RoundsOptions } from './rounds.ts';
@@ -78,7 +78,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   ): Promise<Result> {
     const first = withoutRetryMembers(params);
     if (!mayBeAsked(method, context)) return send(first, context);
-    const claim = { user: userOf(context), digest: digestOfCall(method, params) };
+    const claim = claimOf(method, params, context);
     const responses = readInputResponses(params);
     const { requestState } = params;
     if (requestState !== undefined) {
@@ -147,6 +147,11 @@ function holdRunning(closeParked: () => void): { add(call: AskedCall): void; clo
       for (const call of running) call.cancel(new Error('The agent-server stops'));
     },
   };
+}
+
+function claimOf(method: string, params: Params, context: CallContext): Claim {
+  const digest = digestOfCall(method, params);
+  return { user: userOf(context), digest, anonymous: isAnonymous(context) };
 }
 
 function parkLimits({ parkTtlMs, maxParkedCalls, maxParkedCallsPerUser }: Settings) {

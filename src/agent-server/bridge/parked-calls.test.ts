@@ -138,3 +138,15 @@ test('nothing is left of a call that was taken up and ended', async () => {
   await assert.rejects(call.next(context));
   assert.deepEqual([parked.size, clock.pending], [0, 0]);
 });
+
+test('of callers that cannot be told apart nobody makes room for another (A6)', async () => {
+  const clock = createFakeClock();
+  const parked = parkedCalls(clock, { max: 4 });
+  const nobody = { ...claim, user: '', anonymous: true };
+  const calls = await Promise.all([1, 2, 3, 4].map(() => askingCall(clock)));
+  for (const { call } of calls) parked.park(call, nobody);
+  assert.equal(parked.size, 4);
+  const tooMany = await askingCall(clock);
+  assert.throws(() => parked.park(tooMany.call, nobody), { code: -32_603 });
+  parked.close();
+});

@@ -26,6 +26,8 @@ export interface Claim {
   readonly user: string;
   /** Of what is called. */
   readonly digest: string;
+  /** Many share this `user`, so that the limit of one is not for them. */
+  readonly anonymous?: boolean;
 }
 
 /** Calls that wait for a client to come back with answers. */
@@ -67,9 +69,9 @@ export function createParkedCalls(options: ParkedCallsOptions): ParkedCalls {
     const oldest = parked.entries().find(([, entry]) => entry.user === user);
     if (oldest !== undefined) expire(oldest[0]);
   }
-  function makeRoom(user: string): void {
+  function makeRoom({ user, anonymous = false }: Claim): void {
     const own = [...parked.values()].filter((entry) => entry.user === user);
-    if (own.length >= options.maxPerUser) expireOldest(user);
+    if (!anonymous && own.length >= options.maxPerUser) expireOldest(user);
     if (parked.size < options.max) return;
     throw new RpcError(
       errorCodes.internal,
@@ -77,9 +79,10 @@ export function createParkedCalls(options: ParkedCallsOptions): ParkedCalls {
     );
   }
   return {
-    park(call, { user, digest }) {
+    park(call, claim) {
+      const { user, digest } = claim;
       try {
-        makeRoom(user);
+        makeRoom(claim);
       } catch (error) {
         call.cancel(error);
         throw error;

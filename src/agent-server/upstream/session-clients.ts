@@ -51,7 +51,7 @@ export function createSessionClients(options: SessionClientsOptions): SessionCli
   const table = new LinkTable({
     ...options,
     open: (capabilities, running, signal, session) =>
-      options.open(capabilities, answerFor(capabilities, running), signal, session),
+      options.open(capabilities, answerFor(capabilities, running, options.oneByOne), signal, session),
   });
   return {
     request(method, params, call) {
@@ -74,15 +74,18 @@ function isAskable({ era, ask, capabilities }: CallContext): boolean {
 
 /**
  * A question that names no call goes to the client with the youngest call that runs, since it is the same client
- * in every case.
+ * in every case; but for clients that nobody knows apart, where only the one that runs alone can be meant.
  */
 function answerFor(
   capabilities: CallContext['capabilities'],
   running: ReadonlySet<CallContext>,
+  oneByOne: boolean,
 ): AnswerQuestion {
   return async (method, params, context, signal) => {
     if (!mayAsk(capabilities, method, params)) return answerQuestion(method);
-    const ask = (context ?? [...running].at(-1))?.ask;
+    const youngest = [...running].at(-1);
+    const mayBeAnother = youngest?.anonymous === true && !oneByOne;
+    const ask = (context ?? (mayBeAnother ? undefined : youngest))?.ask;
     if (ask === undefined)
       throw new RpcError(errorCodes.internal, 'No call of the client runs that could be asked');
     return ask(method, params, signal);
