@@ -31,18 +31,31 @@ export async function startAgent(
   limits: Record<string, number> = {},
 ): Promise<TestServer> {
   if (transport === 'http') {
-    return testServer(t, { limits, mcp: { upstream: { port: await startHttpUpstream(t, eras) } } });
+    const { port, end } = await startHttpUpstream(t, eras);
+    try {
+      return await testServer(t, { limits, mcp: { upstream: { port } } });
+    } finally {
+      // After the agent-server's, since hooks run in the order in which they were made.
+      if (t.signal.aborted) end();
+      else t.after(end);
+    }
   }
   const env = { PATH: process.env['PATH'] ?? '', ERAS: eras };
   return testServer(t, { limits, env, mcp: { upstream: { stdio: [process.execPath, asking] } } });
 }
 
-async function startHttpUpstream(t: TestContext, eras: Eras): Promise<number> {
+async function startHttpUpstream(t: TestContext, eras: Eras): Promise<{ port: number; end: () => void }> {
   const env = { PATH: process.env['PATH'], ERAS: eras };
   const child = spawn(process.execPath, [asking, '--http'], { stdio: ['ignore', 'pipe', 'inherit'], env });
-  t.after(() => child.kill());
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return Number(/listens on (\d+)/.exec(line)?.[1]);
+  const end = () => void child.kill();
+  try {
+    const lines = createInterface(child.stdout);
+    const [line] = (await once(lines, 'line', { signal: t.signal })) as [string];
+    return { port: Number(/listens on (\d+)/.exec(line)?.[1]), end };
+  } catch (error) {
+    end();
+    throw error;
+  }
 }
 
 /** One request, whose messages come as they arrive. */

@@ -105,7 +105,9 @@ export async function testServer(
     withoutTokens: true,
     ...options,
   });
-  t.after(() => server.close());
+  // The hooks of a test that is over have run already.
+  if (t.signal.aborted) await server.close();
+  else t.after(() => server.close());
   await server.settled;
   const url = `http://${server.address}`;
   const send: TestServer['send'] = (method, path, headers, body) =>
