@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';
@@ -30,4 +31,14 @@ test('a server that is not there at first is told of when three seconds are over
   assert.deepEqual(told, []);
   await clock.advance(200);
   assert.equal(told[0], 'connect ECONNREFUSED');
+});
+
+test('nothing is left on the signal of who asked for the connection', async (t) => {
+  const { clock, keeper } = keepNothing();
+  t.after(() => keeper.close());
+  const { signal } = new AbortController();
+  const waiting = assert.rejects(keeper.get(signal), { code: 'UpstreamLost' });
+  await clock.advance(60);
+  await waiting;
+  assert.deepEqual(getEventListeners(signal, 'abort'), []);
 });

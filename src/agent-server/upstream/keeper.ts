@@ -90,7 +90,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     ),
     async get(signal) {
       if (unavailable !== undefined) throw lost(unavailable);
-      return Promise.race([current, abortOf(signal)]);
+      return orAbort(current, signal);
     },
     async close() {
       stopping.abort(new Error('The agent-server stops'));
@@ -104,9 +104,11 @@ function lost(reason: string): AgentServerError {
   return new AgentServerError('UpstreamLost', `The MCP server of this agent is not there: ${reason}`);
 }
 
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+/** Rejects with the signal's reason when it is aborted first. */
+function orAbort<T>(pending: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return Promise.race([pending, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 }
