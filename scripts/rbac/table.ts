@@ -113,6 +113,7 @@ const controller: RoleTable = {
       resources: ['events'],
       verbs: ['list'],
       why: 'Why a container is not made: the kubelet writes that nowhere else.',
+      rarely: true,
     },
   ],
 };

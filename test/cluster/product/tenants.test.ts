@@ -234,7 +234,8 @@ describe('Two tenants with agents of the same name and role', {
       metadata: { name: 'spread' },
       spec: { maxUnavailable: '50%', selector: { matchLabels: { 'ploinky.dev/agent': 'spread' } } },
     });
-    await space.kubectl('wait', '--for=jsonpath={.status.currentHealthy}=2', 'pdb/spread', '--timeout=120s');
+    // Kubernetes' own controller finds out twice a minute that there are Agents, and asks again at growing intervals.
+    await space.kubectl('wait', '--for=jsonpath={.status.currentHealthy}=2', 'pdb/spread', '--timeout=300s');
     // A share of what is expected is known by the Agent's scale subresource alone.
     assert.equal(await space.kubectl('get', 'pdb', 'spread', '-o', 'jsonpath={.status.expectedPods}'), '2');
     const [one] = await space.list<Pod>('pods', 'ploinky.dev/agent=spread');

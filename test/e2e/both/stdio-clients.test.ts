@@ -151,9 +151,12 @@ describe('ploinky mcp', { skip: missingPlace, timeout: 600_000 }, () => {
       if (!existsSync(inspector)) return t.skip('test/peers is not installed (npm ci in test/peers)');
       const { file, args, env } = place.start('mcp', '--agent', 'hello');
       const options = ['--protocol-era', era, '--method', 'tools/call', '--tool-name', 'greet'];
+      // It starts servers with an environment of its own, as clients do.
+      const { KUBECONFIG: kubeconfig } = env;
+      const given = kubeconfig === undefined ? [] : ['-e', `KUBECONFIG=${kubeconfig}`];
       const outcome = await runProgram(
         inspector,
-        ['--cli', file, ...args, ...options, '--tool-arg', 'name=Ana'],
+        ['--cli', ...given, file, ...args, ...options, '--tool-arg', 'name=Ana'],
         env,
       );
       assert.equal(outcome.code, 0, outcome.stderr + outcome.stdout);
