@@ -40,15 +40,15 @@ function write(client: Client, server: Server): string {
 const places: [string, Machine, Record<string, string>][] = [
   [
     'on Linux',
-    { platform: 'linux', home: '/home/ana', folder: '/work', env: {} },
+    { platform: 'linux', home: '/home/ana', folder: '/project', env: {} },
     {
-      'claude-code': '/work/.mcp.json',
+      'claude-code': '/project/.mcp.json',
       'claude-desktop': '/home/ana/.config/Claude/claude_desktop_config.json',
-      vscode: '/work/.vscode/mcp.json /home/ana/.config/Code/User/mcp.json',
-      cursor: '/home/ana/.cursor/mcp.json /work/.cursor/mcp.json',
+      vscode: '/project/.vscode/mcp.json /home/ana/.config/Code/User/mcp.json',
+      cursor: '/home/ana/.cursor/mcp.json /project/.cursor/mcp.json',
       zed: '/home/ana/.config/zed/settings.json',
-      codex: '/home/ana/.codex/config.toml /work/.codex/config.toml',
-      'gemini-cli': '/home/ana/.gemini/settings.json /work/.gemini/settings.json',
+      codex: '/home/ana/.codex/config.toml /project/.codex/config.toml',
+      'gemini-cli': '/home/ana/.gemini/settings.json /project/.gemini/settings.json',
     },
   ],
   [
@@ -56,10 +56,10 @@ const places: [string, Machine, Record<string, string>][] = [
     {
       platform: 'linux',
       home: '/home/ana',
-      folder: '/work',
+      folder: '/project',
       env: { XDG_CONFIG_HOME: '/xdg', CODEX_HOME: '/codex' },
     },
-    { zed: '/xdg/zed/settings.json', codex: '/codex/config.toml /work/.codex/config.toml' },
+    { zed: '/xdg/zed/settings.json', codex: '/codex/config.toml /project/.codex/config.toml' },
   ],
   [
     'on macOS',
