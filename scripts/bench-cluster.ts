@@ -9,8 +9,7 @@ import { openStage, type Stage } from '#test/bench/cluster/stage.ts';
 import { tablesBench } from '#test/bench/cluster/tables-bench.ts';
 import { startCluster } from '#test/cluster/provider.ts';
 import type { Bench, BenchResult } from '../test/bench/harness/bench.ts';
-import { machineFacts } from '../test/bench/harness/machine.ts';
-import { printResult, verdictOf, writeResult } from '../test/bench/harness/report.ts';
+import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 
 // Measures controller and routers on a real Kubernetes with simulated nodes: a cluster of its own, which is taken
@@ -65,30 +64,6 @@ async function measure(bench: Bench): Promise<BenchResult> {
   }
 }
 
-async function measureAll(): Promise<number> {
-  let broken = 0;
-  const tally = { hit: 0, missed: 0, skipped: 0 };
-  for (const bench of chosen) {
-    console.log(`\n${bench.name}: ${bench.about}`);
-    const facts = machineFacts();
-    const begun = performance.now();
-    try {
-      const result = await measure(bench);
-      printResult(result);
-      writeResult(values.out, bench.name, facts, result);
-      for (const goal of result.goals) tally[verdictOf(goal)] += 1;
-    } catch (error) {
-      broken += 1;
-      console.error(`${bench.name} broke:`, error);
-    }
-    console.log(`(${((performance.now() - begun) / 1000).toFixed(0)} s)`);
-  }
-  const { hit, missed, skipped } = tally;
-  console.log(`\n${hit} goals hit, ${missed} missed, ${skipped} skipped, ${broken} benches broke`);
-  console.log(`Raw figures: ${values.out}`);
-  return broken > 0 ? 1 : 0;
-}
-
 /** In the cluster's network. */
 async function runInside(): Promise<number> {
   const cluster = await startCluster({ name: clusterName });
@@ -98,7 +73,7 @@ async function runInside(): Promise<number> {
   try {
     opened = await openStage(cluster, scope);
     await sweep(opened);
-    return await measureAll();
+    return await runBenches(chosen, values.out, measure);
   } finally {
     await scope.end();
   }

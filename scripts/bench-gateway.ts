@@ -5,8 +5,7 @@ import { gatewayBoot } from '../test/bench/gateway/boot.ts';
 import { gatewayCalls } from '../test/bench/gateway/calls.ts';
 import { gatewayFanOut } from '../test/bench/gateway/fan-out.ts';
 import { type Bench, type BenchResult, CannotRun } from '../test/bench/harness/bench.ts';
-import { machineFacts } from '../test/bench/harness/machine.ts';
-import { printResult, verdictOf, writeResult } from '../test/bench/harness/report.ts';
+import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 
 // The router beside other gateways: `bench-gateway.ts [NAME…] [--out DIR] [--profile]`. Results go to
@@ -48,24 +47,5 @@ async function measure(bench: Bench): Promise<BenchResult> {
   }
 }
 
-let broken = 0;
-const tally = { hit: 0, missed: 0, skipped: 0 };
-for (const bench of benches) {
-  if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
-  console.log(`\n${bench.name}: ${bench.about}`);
-  const facts = machineFacts();
-  try {
-    const result = await measure(bench);
-    printResult(result);
-    writeResult(folder, bench.name, facts, result);
-    for (const goal of result.goals) tally[verdictOf(goal)] += 1;
-  } catch (error) {
-    broken += 1;
-    console.error(`${bench.name} broke:`, error);
-  }
-}
-console.log(
-  `\n${tally.hit} goals hit, ${tally.missed} missed, ${tally.skipped} skipped, ${broken} benches broke`,
-);
-console.log(`Raw figures: ${folder}`);
-process.exit(broken > 0 ? 1 : 0);
+const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+process.exit(await runBenches(chosen, folder, measure));

@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util';
 import { agentServerMcp } from '../test/bench/agent-server-mcp.ts';
 import { commandTool } from '../test/bench/command-tool.ts';
 import { type Bench, type BenchResult, CannotRun } from '../test/bench/harness/bench.ts';
-import { machineFacts } from '../test/bench/harness/machine.ts';
-import { printResult, verdictOf, writeResult } from '../test/bench/harness/report.ts';
+import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 import { nodeTool } from '../test/bench/node-tool.ts';
 import { operator, operatorAtMost } from '../test/bench/operator.ts';
@@ -74,24 +73,5 @@ if (unknown.length > 0 || values.list) {
   process.exit(unknown.length > 0 ? 2 : 0);
 }
 
-let broken = 0;
-const tally = { hit: 0, missed: 0, skipped: 0 };
-for (const bench of benches) {
-  if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
-  console.log(`\n${bench.name}: ${bench.about}`);
-  const facts = machineFacts();
-  try {
-    const result = await measure(bench);
-    printResult(result);
-    writeResult(folder, bench.name, facts, result);
-    for (const goal of result.goals) tally[verdictOf(goal)] += 1;
-  } catch (error) {
-    broken += 1;
-    console.error(`${bench.name} broke:`, error);
-  }
-}
-console.log(
-  `\n${tally.hit} goals hit, ${tally.missed} missed, ${tally.skipped} skipped, ${broken} benches broke`,
-);
-console.log(`Raw figures: ${folder}`);
-process.exit(broken > 0 ? 1 : 0);
+const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+process.exit(await runBenches(chosen, folder, measure));
