@@ -58,6 +58,9 @@ async function startHttpUpstream(t: TestContext, eras: Eras): Promise<{ port: nu
   }
 }
 
+/** Where clients go: an agent-server, or whatever serves MCP below a URL. */
+export type Endpoint = Pick<TestServer, 'url' | 'post'>;
+
 /** One request, whose messages come as they arrive. */
 export interface Exchange extends AsyncIterable<Message> {
   /** The next message. */
@@ -70,7 +73,7 @@ export interface Exchange extends AsyncIterable<Message> {
 
 let ids = 100;
 
-function send(agent: TestServer, message: object, headers: Record<string, string>): Exchange {
+function send(agent: Endpoint, message: object, headers: Record<string, string>): Exchange {
   const stop = new AbortController();
   const response = fetch(`${agent.url}/mcp`, {
     method: 'POST',
@@ -133,7 +136,7 @@ export interface SessionClient extends Client {
   readonly lastId: number;
 }
 
-export async function sessionClient(agent: TestServer, capabilities: object = {}): Promise<SessionClient> {
+export async function sessionClient(agent: Endpoint, capabilities: object = {}): Promise<SessionClient> {
   const session = await openSession(agent, capabilities);
   const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
   const post = (message: object) => agent.post(message, headers);
@@ -155,7 +158,7 @@ export async function sessionClient(agent: TestServer, capabilities: object = {}
   };
 }
 
-function listenTo(agent: TestServer, headers: Record<string, string>): Exchange {
+function listenTo(agent: Endpoint, headers: Record<string, string>): Exchange {
   const stop = new AbortController();
   const response = fetch(`${agent.url}/mcp`, {
     headers: { accept: 'text/event-stream', ...headers },
@@ -173,7 +176,7 @@ function listenTo(agent: TestServer, headers: Record<string, string>): Exchange 
 }
 
 /** A client of 2026-07-28. */
-export function statelessClient(agent: TestServer, capabilities: object = {}, logLevel?: string): Client {
+export function statelessClient(agent: Endpoint, capabilities: object = {}, logLevel?: string): Client {
   const request = (method: string, params: Params = {}) => {
     const given = params['_meta'] as object | undefined;
     const _meta = {

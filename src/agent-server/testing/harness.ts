@@ -179,7 +179,10 @@ export function tokenFor(
 }
 
 /** The id of a new session of a direct client. */
-export async function openSession(server: TestServer, capabilities: object = {}): Promise<string> {
+export async function openSession(
+  server: Pick<TestServer, 'post'>,
+  capabilities: object = {},
+): Promise<string> {
   const answer = await server.post({
     jsonrpc: '2.0',
     id: 0,
