@@ -7,26 +7,29 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
 import { createPlace } from '#test/fixtures/place/place.ts';
+import { startFront } from '#test/fixtures/round-robin/front.ts';
 import { checkout } from '#test/fixtures/workspace/workspace.ts';
 import type { Way } from './baseline.ts';
 
 // The server that is measured, by itself (the control: what it fails there is the fixture's fault) and as an
-// agent in its sandbox behind the router.
+// agent behind two routers, of which each takes every other request.
 
 const fixture = join(checkout, 'test/fixtures/conformance-server');
 
 export interface Target {
   readonly url: string;
+  /** Requests that each of the routers got so far; none without routers. */
+  readonly taken: readonly number[];
   stop(): Promise<void>;
 }
 
 export const startTarget: Record<Way, () => Promise<Target>> = {
   direct: startDirect,
-  router: () => startBehindRouter('/mcps/conformance/mcp'),
-  aggregate: () => startBehindRouter('/mcp'),
-  stdio: () => startBehindRouter('/mcps/conformance/mcp', { stdio: true }),
-  'bridge-2025': () => startBehindRouter('/mcps/conformance/mcp', { eras: '2025' }),
-  'bridge-2026': () => startBehindRouter('/mcps/conformance/mcp', { eras: '2026' }),
+  router: () => startBehindRouters('/mcps/conformance/mcp'),
+  aggregate: () => startBehindRouters('/mcp'),
+  stdio: () => startBehindRouters('/mcps/conformance/mcp', { stdio: true }),
+  'bridge-2025': () => startBehindRouters('/mcps/conformance/mcp', { eras: '2025' }),
+  'bridge-2026': () => startBehindRouters('/mcps/conformance/mcp', { eras: '2026' }),
 };
 
 /** How the agent differs from the one in agent.yaml: of one era only, or on standard input and output. */
@@ -59,6 +62,7 @@ async function startDirect(): Promise<Target> {
   const port = /listens on (\d+)/.exec(line)?.[1];
   return {
     url: `http://127.0.0.1:${port}/mcp`,
+    taken: [],
     async stop() {
       const ended = once(child, 'exit');
       child.kill();
@@ -93,11 +97,16 @@ interface Spec {
   readonly mcp: object;
 }
 
-async function startBehindRouter(path: string, variant: Variant = {}): Promise<Target> {
+async function startBehindRouters(path: string, variant: Variant = {}): Promise<Target> {
   const place = await createPlace({ examples: [] });
   try {
-    const url = await place.up(await addConformanceAgent(place.folder, variant));
-    return { url: `${url}${path}`, stop: () => place.remove() };
+    await place.up(await addConformanceAgent(place.folder, variant));
+    const front = await startFront(await place.replicas());
+    const stop = async () => {
+      await front.close();
+      await place.remove();
+    };
+    return { url: `${front.url}${path}`, taken: front.taken, stop };
   } catch (error) {
     await place.remove();
     throw error;
