@@ -94,6 +94,7 @@ function connectorOf(
     clock,
     startMs: settings.upstreamStartMs,
     maxMessageBytes: settings.maxUpstreamMessageBytes,
+    maxDepth: settings.maxUpstreamDepth,
   };
   const { stdio, port, path, cwd } = upstream;
   if (Array.isArray(stdio)) {

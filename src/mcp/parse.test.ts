@@ -52,11 +52,20 @@ test('nesting of a million levels is refused quickly and without overflowing the
 
 test('brackets inside strings do not count as nesting', () => {
   const text = JSON.stringify({ a: `${'['.repeat(500)}"\\`, b: '\\\\"[[[[' });
-  assert.deepEqual(parseJson(text, 3), JSON.parse(text));
+  assert.deepEqual(parseJson(text, { maxDepth: 3, maxMembers: 10 }), JSON.parse(text));
 });
 
 test('parseJson gives exactly what JSON.parse gives when the depth is within the limit', () => {
   fc.assert(
-    fc.property(fc.json({ maxDepth: 20 }), (text) => assert.deepEqual(parseJson(text, 64), JSON.parse(text))),
+    fc.property(fc.json({ maxDepth: 20 }), (text) => assert.deepEqual(parseJson(text), JSON.parse(text))),
   );
+});
+
+test('the members of all objects and lists are counted, and what is in strings is not', () => {
+  const limits = { maxDepth: 64, maxMembers: 10 };
+  const ten = JSON.stringify({ text: ',,,,,,,,,,,,,,,,"', a: [1, 2, 3, 4], b: { c: 1, d: 2, e: 3 } });
+  assert.deepEqual(parseJson(ten, limits), JSON.parse(ten));
+  const eleven = JSON.stringify(Array.from({ length: 11 }, () => 'item'));
+  assert.throws(() => parseJson(eleven, limits), /more than 10 members and items/);
+  assert.equal(codeOf(`{${'"":1,'.repeat(1_000_000)}"a":1}`), errorCodes.invalidRequest);
 });

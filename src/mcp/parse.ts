@@ -10,11 +10,13 @@ import {
 export interface ParseLimits {
   /** Levels of nesting. Deeper JSON would overflow the stack of whoever walks it. Default 64. */
   readonly maxDepth: number;
+  /** Members of objects and items of lists, all together: objects of millions take seconds. Default 100,000. */
+  readonly maxMembers: number;
   /** Messages in one batch. Default 50. */
   readonly maxBatch: number;
 }
 
-const defaultParseLimits: ParseLimits = { maxDepth: 64, maxBatch: 50 };
+const defaultParseLimits: ParseLimits = { maxDepth: 64, maxMembers: 100_000, maxBatch: 50 };
 
 export interface ParsedBody {
   /** The body was an array: answers go back as an array (revisions before 2025-06-18). */
@@ -26,14 +28,17 @@ export interface ParsedBody {
 /**
  * Parses the body of a POST. The byte limit is the reader's business.
  * Throws RpcError `parse` for what is not JSON and `invalidRequest` for JSON that is not JSON-RPC,
- * too deep, an empty batch or too large a one.
+ * too deep, too many members, an empty batch or too large a one.
  */
 export function parseBody(text: string, limits: ParseLimits = defaultParseLimits): ParsedBody {
-  return readMessages(parseJson(text, limits.maxDepth), limits);
+  return readMessages(parseJson(text, limits), limits);
 }
 
 /** As parseBody, for JSON that is already parsed (with parseJson, so that its depth is known). */
-export function readMessages(body: unknown, limits: ParseLimits = defaultParseLimits): ParsedBody {
+export function readMessages(
+  body: unknown,
+  limits: Pick<ParseLimits, 'maxBatch'> = defaultParseLimits,
+): ParsedBody {
   if (!Array.isArray(body)) return { batch: false, messages: [readMessage(body)] };
   if (body.length === 0) throw new RpcError(errorCodes.invalidRequest, 'Invalid Request: empty batch');
   if (body.length > limits.maxBatch) {
@@ -45,12 +50,21 @@ export function readMessages(body: unknown, limits: ParseLimits = defaultParseLi
   return { batch: true, messages: body.map(readMessage) };
 }
 
-/** JSON.parse with a limit on nesting. Throws RpcError. */
-export function parseJson(text: string, maxDepth = defaultParseLimits.maxDepth): unknown {
+/** JSON.parse with limits on nesting and on the number of values. Throws RpcError. */
+export function parseJson(
+  text: string,
+  { maxDepth, maxMembers }: Pick<ParseLimits, 'maxDepth' | 'maxMembers'> = defaultParseLimits,
+): unknown {
   if (text.length > 2 * maxDepth && nestsDeeper(text, maxDepth)) {
     throw new RpcError(
       errorCodes.invalidRequest,
       `Invalid Request: JSON nests deeper than ${maxDepth} levels`,
+    );
+  }
+  if (text.length > 2 * maxMembers && hasMoreMembers(text, maxMembers)) {
+    throw new RpcError(
+      errorCodes.invalidRequest,
+      `Invalid Request: JSON has more than ${maxMembers} members and items`,
     );
   }
   try {
@@ -67,6 +81,7 @@ function readMessage(body: unknown): JsonRpcMessage {
 
 const quote = 0x22;
 const backslash = 0x5c;
+const comma = 0x2c;
 
 /** Counts brackets outside strings; right for valid JSON, and harmless for other text. */
 export function nestsDeeper(text: string, limit: number): boolean {
@@ -77,6 +92,17 @@ export function nestsDeeper(text: string, limit: number): boolean {
     else if (unit === 0x7b || unit === 0x5b) {
       if (++depth > limit) return true;
     } else if (unit === 0x7d || unit === 0x5d) depth--;
+  }
+  return false;
+}
+
+/** Counts commas outside strings: each stands between two members or items. */
+function hasMoreMembers(text: string, limit: number): boolean {
+  let members = 1;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === quote) index = endOfString(text, index);
+    else if (unit === comma && ++members > limit) return true;
   }
   return false;
 }

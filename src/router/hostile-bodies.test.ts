@@ -76,6 +76,11 @@ const hostile: Record<string, { body: string; code: number }> = {
   'an id that is an object': { body: '{"jsonrpc":"2.0","id":{},"method":"ping"}', code: -32600 },
   'an id that is null': { body: '{"jsonrpc":"2.0","id":null,"method":"ping"}', code: -32600 },
   'params that are an array': { body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', code: -32600 },
+  'a million keys': { body: `{${'"a":1,'.repeat(1_000_000)}"jsonrpc":"2.0"}`, code: -32600 },
+  'a million items': {
+    body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[${'1,'.repeat(1_000_000)}1]}}`,
+    code: -32600,
+  },
   'binary rubbish': { body: '\u0000\u0001\u0002', code: -32700 },
 };
 for (const [what, { body, code }] of Object.entries(hostile)) {
@@ -91,10 +96,10 @@ for (const [what, { body, code }] of Object.entries(hostile)) {
   });
 }
 
-test('a million keys, and keys named as what every object has, harm nobody', limits, async (t) => {
-  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { bodyBytes: 20 * mebibyte } });
+test('many keys, and keys named as what every object has, harm nobody', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }]);
   const headers = await openSession(router);
-  const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`k${index}`, 1]));
+  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`k${index}`, 1]));
   const large = await post(
     router,
     request('tools/call', { name: 'echo', arguments: { ...many, text: 'ok' } }),

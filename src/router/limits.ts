@@ -2,8 +2,10 @@
 export interface RouterLimits {
   /** Body of a JSON request; `/apis` streams and has no bound here. */
   readonly bodyBytes: number;
-  /** Nesting of a JSON body. */
+  /** Nesting of a JSON body, and of what agents list. */
   readonly jsonDepth: number;
+  /** Members of objects and items of lists in a JSON body, all together. */
+  readonly jsonMembers: number;
   /** Messages in one JSON-RPC batch. */
   readonly batch: number;
   /** A client has this long to send its headers. */
@@ -40,8 +42,12 @@ export interface RouterLimits {
   readonly listMaxAgeMs: number;
   /** Items of one list of one agent. */
   readonly listItems: number;
+  /** … and bytes of it, all pages together. */
+  readonly listBytes: number;
   /** An answer that the router has to hold as a whole. */
   readonly answerBytes: number;
+  /** Nesting of an agent's answer or event that the router has to look into. */
+  readonly answerDepth: number;
   /** Tools that find_tool returns when the client does not say how many. */
   readonly foundTools: number;
   /** … and when it does, at most. */
@@ -82,6 +88,7 @@ export interface RouterLimits {
 export const defaultLimits: RouterLimits = {
   bodyBytes: 10 * 1024 * 1024,
   jsonDepth: 64,
+  jsonMembers: 100_000,
   batch: 50,
   headersTimeoutMs: 5_000,
   bodyTimeoutMs: 15_000,
@@ -100,7 +107,9 @@ export const defaultLimits: RouterLimits = {
   mergedInstructionsChars: 16_000,
   listMaxAgeMs: 300_000,
   listItems: 10_000,
+  listBytes: 16 * 1024 * 1024,
   answerBytes: 64 * 1024 * 1024,
+  answerDepth: 256,
   foundTools: 5,
   foundToolsMost: 25,
   sessionTtlMs: 24 * 3_600_000,

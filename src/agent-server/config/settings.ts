@@ -6,6 +6,8 @@ export const defaultSettings = {
   maxBodyBytes: 10 * mebibyte,
   /** Levels of nesting of a request body. */
   maxDepth: 64,
+  /** Members of objects and items of lists in a request body, all together. */
+  maxMembers: 100_000,
   /** Messages in one JSON-RPC batch. */
   maxBatch: 50,
   /** Bytes of a tool's stdout; a call that writes more is killed and fails. */
@@ -34,12 +36,28 @@ export const defaultSettings = {
   maxStreams: 1024,
   /** Milliseconds of silence after which an answer becomes an event stream with keep-alive comments. */
   keepAliveMs: 15_000,
+  /** Milliseconds after which the answer to a client of 2025-11-25 becomes a stream that it can take up again. */
+  streamAfterMs: 1000,
+  /** Milliseconds that clients are told to wait before they take a stream up again. */
+  streamRetryMs: 1000,
+  /** Milliseconds for which a stream that nobody reads is kept, from its last reader or its end on. */
+  resumeMs: 300_000,
+  /** Events of one stream that are kept for clients that come back; the oldest are forgotten. */
+  maxStreamEvents: 1000,
+  /** Bytes of them. */
+  maxStreamBytes: mebibyte,
+  /** Of all streams of one user; streams that are over are forgotten first, then the events of the oldest. */
+  maxStreamBytesPerUser: 4 * mebibyte,
+  /** Of all streams. */
+  maxStreamBytesInAll: 16 * mebibyte,
   /** Milliseconds an upstream may take for its handshake. */
   upstreamStartMs: 60_000,
   /** Milliseconds an upstream may take for one request. */
   upstreamTimeoutMs: 600_000,
   /** Bytes of one message of an upstream. */
   maxUpstreamMessageBytes: 64 * mebibyte,
+  /** Levels of nesting of one message of an upstream. */
+  maxUpstreamDepth: 256,
   /** Upstream sessions of single clients; the longest unused one makes room. */
   maxUpstreamSessions: 1000,
   /** Milliseconds until an unused one ends. */

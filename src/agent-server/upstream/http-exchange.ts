@@ -2,6 +2,7 @@ import { type Agent, request as httpRequest, type IncomingMessage } from 'node:h
 import { messageOf } from '#kit/errors.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
 import { AgentServerError } from '../errors.ts';
+import { parseUpstream } from './parse-upstream.ts';
 
 export interface HttpTarget {
   readonly agent: Agent;
@@ -10,6 +11,8 @@ export interface HttpTarget {
   readonly port: number;
   readonly path: string;
   readonly maxMessageBytes: number;
+  /** Levels of nesting of one message. Default: as the settings have it. */
+  readonly maxDepth?: number;
 }
 
 export interface HttpAnswer {
@@ -64,10 +67,7 @@ export function exchangeHttp(
     outgoing.once('error', fail);
     outgoing.once('response', (incoming) => {
       const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers };
-      readMessages(incoming, target.maxMessageBytes, onMessage).then(
-        (resume) => resolve({ ...answer, resume }),
-        fail,
-      );
+      readMessages(incoming, target, onMessage).then((resume) => resolve({ ...answer, resume }), fail);
     });
     outgoing.end(body);
   });
@@ -77,27 +77,29 @@ export function exchangeHttp(
 
 async function readMessages(
   incoming: IncomingMessage,
-  maxBytes: number,
+  target: HttpTarget,
   onMessage: (message: unknown) => boolean,
 ): Promise<Resume | undefined> {
   const type = incoming.headers['content-type'] ?? '';
-  if (type.startsWith('text/event-stream')) return readEvents(incoming, maxBytes, onMessage);
-  if (type.startsWith('application/json')) readJson(await readAll(incoming, maxBytes), onMessage);
-  else incoming.resume();
+  if (type.startsWith('text/event-stream')) return readEvents(incoming, target, onMessage);
+  if (type.startsWith('application/json')) {
+    const text = await readAll(incoming, target.maxMessageBytes);
+    readJson(text, target, onMessage);
+  } else incoming.resume();
   return undefined;
 }
 
 async function readEvents(
   incoming: IncomingMessage,
-  maxBytes: number,
+  { maxMessageBytes, maxDepth }: HttpTarget,
   onMessage: (message: unknown) => boolean,
 ): Promise<Resume | undefined> {
-  const decoder = createSseDecoder(maxBytes);
+  const decoder = createSseDecoder(maxMessageBytes);
   let lastEventId = '';
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     for (const event of decoder.push(chunk)) {
       lastEventId = event.id ?? lastEventId;
-      if (event.data !== '' && onMessage(parse(event.data))) {
+      if (event.data !== '' && onMessage(parseUpstream(event.data, maxDepth))) {
         // The server has answered and only needs to end its stream; the connection serves again if it does.
         incoming.resume();
         return undefined;
@@ -110,9 +112,9 @@ async function readEvents(
   return { lastEventId, retryMs };
 }
 
-function readJson(text: string, onMessage: (message: unknown) => boolean): void {
+function readJson(text: string, { maxDepth }: HttpTarget, onMessage: (message: unknown) => boolean): void {
   if (text.trim() === '') return;
-  const value = parse(text);
+  const value = parseUpstream(text, maxDepth);
   for (const message of Array.isArray(value) ? value : [value]) onMessage(message);
 }
 
@@ -130,15 +132,4 @@ async function readAll(incoming: IncomingMessage, maxBytes: number): Promise<str
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString('utf8');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AgentServerError(
-      'UpstreamInvalid',
-      "The agent's MCP server answered something that is not JSON",
-    );
-  }
 }

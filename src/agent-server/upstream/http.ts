@@ -14,6 +14,7 @@ export interface HttpUpstreamOptions {
   /** Milliseconds for the handshake. */
   readonly startMs: number;
   readonly maxMessageBytes: number;
+  readonly maxDepth?: number;
   /** Upstream sessions of single clients at once. */
   readonly maxSessions: number;
   /** Milliseconds until an unused one ends. */
@@ -29,8 +30,15 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
   return async (events, signal) => {
     const agent = loopbackConnections();
     const streams = loopbackConnections(Number.POSITIVE_INFINITY);
-    const { port, path, maxMessageBytes } = options;
-    const target = { agent, streams, port, path, maxMessageBytes };
+    const { port, path, maxMessageBytes, maxDepth } = options;
+    const target = {
+      agent,
+      streams,
+      port,
+      path,
+      maxMessageBytes,
+      ...(maxDepth !== undefined && { maxDepth }),
+    };
     const client = new HttpClient({ target, events, clock });
     const clients = createSessionClients({
       clock,

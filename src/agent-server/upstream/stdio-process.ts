@@ -3,7 +3,9 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Params } from '#mcp/jsonrpc.ts';
+import { nestsDeeper } from '#mcp/parse.ts';
 import type { Result } from '#mcp/results.ts';
+import { defaultSettings } from '../config/settings.ts';
 import { AgentServerError } from '../errors.ts';
 import { endChild, startChild } from '../process/child-command.ts';
 import { killedRemedy } from '../process/killed.ts';
@@ -27,6 +29,8 @@ export interface StdioOptions {
   readonly graceMs: number;
   /** Bytes of one message; a longer one ends the connection. */
   readonly maxMessageBytes: number;
+  /** Levels of nesting of one message; a deeper one ends the connection. Default: as the settings have it. */
+  readonly maxDepth?: number;
 }
 
 /** How a process is opened. */
@@ -149,8 +153,14 @@ function connectPeer(
     onNotification: events.onNotification,
     ...(answer !== undefined && { answer }),
   });
+  const { maxDepth = defaultSettings.maxUpstreamDepth } = options;
   const takeLine = (line: Buffer) => {
-    const message = parseLine(line);
+    const text = line.toString('utf8');
+    if (nestsDeeper(text, maxDepth)) {
+      giveUp(`it wrote a message that nests deeper than ${maxDepth} levels`);
+      return;
+    }
+    const message = parseLine(text);
     if (message === undefined)
       options.log.warn('The MCP server wrote something that is not JSON-RPC', { line: shown(line) });
     else peer.receive(message);
@@ -162,9 +172,9 @@ function connectPeer(
   return peer;
 }
 
-function parseLine(line: Buffer): unknown {
+function parseLine(text: string): unknown {
   try {
-    return JSON.parse(line.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -115,6 +115,7 @@ function memberOf(holder: Item, key: string): Record<string, unknown> {
 /** What two agents say of one extension: lists are joined, and of anything else the first word counts. */
 function mergeInto(into: Record<string, unknown>, from: Item, depth = 0): void {
   for (const [key, value] of Object.entries(from)) {
+    if (key === '__proto__') continue;
     const known = Object.hasOwn(into, key) ? into[key] : undefined;
     if (known === undefined) into[key] = structuredClone(value);
     else if (Array.isArray(known) && Array.isArray(value)) into[key] = [...new Set([...known, ...value])];

@@ -1,7 +1,6 @@
 import { isObject } from '#kit/json.ts';
 import { metaKeys, statelessRevisions } from '#mcp/eras.ts';
 import { errorCodes } from '#mcp/jsonrpc.ts';
-import { nestsDeeper } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
 import { bindMessage } from '#wire/binding.ts';
 import { anonymous } from '../caller.ts';
@@ -35,19 +34,22 @@ export async function fetchItems(target: Target, kind: CatalogKind, options: Fet
 async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
   const { method, member, key } = listKinds[kind];
   const items: Item[] = [];
+  const { listBytes, listItems } = options.limits;
+  let bytes = 0;
   let cursor: string | undefined;
   do {
-    const answer = await ask(target, method, { ...(cursor !== undefined && { cursor }) }, options);
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await ask(target, method, params, options);
     if (answer === undefined) return items;
     const { result, text } = answer;
+    bytes += text.length;
+    if (bytes > listBytes) throw answerError(target, `its ${member} are longer than ${listBytes} bytes`);
     const page = result[member];
     if (!Array.isArray(page)) throw answerError(target, `its ${member} are no list`);
     const listed: Item[] = page.filter((item) => isObject(item) && typeof item[key] === 'string');
     noteClean(listed, text);
     items.push(...listed);
-    if (items.length > options.limits.listItems) {
-      throw answerError(target, `it lists more than ${options.limits.listItems} ${member}`);
-    }
+    if (items.length > listItems) throw answerError(target, `it lists more than ${listItems} ${member}`);
     const next = result['nextCursor'];
     cursor = typeof next === 'string' && next !== cursor ? next : undefined;
   } while (cursor !== undefined);
@@ -95,11 +97,8 @@ async function ask(
     silenceMs: limits.listTimeoutMs,
     readyWaitMs: 0,
   };
-  const collected = await collect(sender, call, { maxBytes: limits.answerBytes, signal });
-  const answer = readAnswer(collected, 1, (text) => {
-    if (nestsDeeper(text, limits.jsonDepth))
-      throw answerError(target, `its answer nests deeper than ${limits.jsonDepth} levels`);
-  });
+  const collected = await collect(sender, call, { maxBytes: limits.listBytes, signal });
+  const answer = readAnswer(collected, 1, { agent: target.name, maxDepth: limits.jsonDepth });
   if (answer === undefined) throw answerError(target, 'it sent no JSON-RPC answer');
   if ('result' in answer) return { result: answer.result, text: collected.text };
   if (answer.error.code === errorCodes.methodNotFound) return undefined;

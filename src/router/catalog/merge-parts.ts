@@ -1,3 +1,4 @@
+import { isObject } from '#kit/json.ts';
 import { withoutHiddenText } from '#mcp/hidden-text.ts';
 import { filterNames, type Named, type RenamedItem } from '#routing/names-filter.ts';
 import { type Exposure, exposeNames, hidesNothing, isLegalName } from '#routing/naming.ts';
@@ -87,7 +88,7 @@ function toViewItem(
 ): ViewItem {
   const item = cleanOnce(found.get(`${agent} ${original}`) ?? {});
   const name = typeof item['name'] === 'string' ? { name: withoutHiddenText(item['name']) } : {};
-  const annotations = { ...(item['annotations'] as object | undefined), router: { agent } };
+  const annotations = { ...(isObject(item['annotations']) && item['annotations']), router: { agent } };
   return {
     agent,
     name: original,

@@ -91,3 +91,21 @@ test('URIs go by the last lists when new ones cannot be made', async () => {
   assert.equal(views.uris(surface), undefined);
   await settle();
 });
+
+test('a list that could not be made is made anew for whoever asks next', async () => {
+  const { clock, catalog, views, surface } = stage();
+  const { part } = catalog;
+  catalog.part = () => {
+    throw new Error('broken');
+  };
+  await assert.rejects(views.of(surface, 'tools'), /broken/);
+  await assert.rejects(views.of(surface, 'tools'), /broken/);
+  catalog.part = part;
+  const list = views.of(surface, 'tools');
+  await settle();
+  await clock.advance(500);
+  assert.deepEqual(
+    (await list).items.map(({ exposed }) => exposed),
+    ['echo'],
+  );
+});

@@ -96,9 +96,14 @@ class KeptViews implements Views {
     const { version } = this.#options.catalog;
     const making = this.#making[kind].get(surface);
     if (making?.version === version) return making.view;
-    const view = this.#make(surface, kind);
-    this.#making[kind].set(surface, { version, view });
-    return view;
+    const made: Making = { version, view: this.#make(surface, kind) };
+    this.#making[kind].set(surface, made);
+    // What failed is made anew for whoever asks next.
+    const forget = () => {
+      if (this.#making[kind].get(surface) === made) this.#making[kind].delete(surface);
+    };
+    made.view.catch(forget);
+    return made.view;
   }
 
   async #make(surface: McpSurface, kind: ListKind): Promise<View> {

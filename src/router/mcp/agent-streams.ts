@@ -98,7 +98,7 @@ class Kept {
             if (data !== '' && !this.#closed) this.#options.onEvent(data);
           }
         } catch (error) {
-          this.#services.log.warn('an event of an agent is too long', {
+          this.#services.log.warn('an event of an agent cannot be taken', {
             agent: this.#options.call.agent,
             error,
           });

@@ -1,13 +1,17 @@
 import { isObject } from '#kit/json.ts';
+import type { RequestId } from '#mcp/jsonrpc.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
+import { RouterError } from '../errors.ts';
 import type { Transform } from '../upstream/relay.ts';
 import type { AnswerHeaders } from '../upstream/send.ts';
+import { toFailure } from './answer.ts';
 import { type Expose, exposeInMessage } from './expose-uris.ts';
+import { parseAgentJson, type ReadOptions } from './read-answer.ts';
 import { renameServerRequest } from './server-requests.ts';
 
-export interface AnswerChange {
-  readonly agent: string;
+export interface AnswerChange extends ReadOptions {
   /** Of the request. */
+  readonly id: RequestId;
   readonly method: string;
   /** In the sessions era agents ask on the call's stream, and every question gets an id that leads back. */
   readonly asks: boolean;
@@ -33,8 +37,9 @@ export function changeAnswer(
 }
 
 function changeEvents(change: AnswerChange): Transform {
-  const decoder = createSseDecoder();
+  const decoder = createSseDecoder(change.maxBytes);
   return {
+    refuse: (error) => encode(refusalOf(change, error)),
     push(chunk) {
       const events = decoder.push(chunk);
       if (events.length === 0) return ': \n\n';
@@ -43,17 +48,16 @@ function changeEvents(change: AnswerChange): Transform {
   };
 }
 
-/** One event, as it came when nothing in it changes; nothing of what is no JSON. */
+/**
+ * One event, as it came when nothing in it changes; nothing of what is no JSON. Throws RouterError for one that nests
+ * too deep.
+ */
 export function changeEvent(
-  { agent, method, asks, expose }: Omit<AnswerChange, 'maxBytes'>,
+  { agent, method, asks, expose, maxDepth }: Omit<AnswerChange, 'id' | 'maxBytes'>,
   data: string,
 ): string {
-  let message: unknown;
-  try {
-    message = JSON.parse(data);
-  } catch {
-    return '';
-  }
+  const message = parseAgentJson(data, { agent, maxDepth });
+  if (message === undefined) return '';
   if (!isObject(message)) return encode(data);
   const named = asks ? renameServerRequest(agent, message) : message;
   const exposed = expose === undefined ? named : exposeInMessage(named, method, expose);
@@ -64,24 +68,31 @@ function encode(data: string): string {
   return `event: message\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`;
 }
 
-function changeJson({ method, maxBytes }: AnswerChange, expose: Expose): Transform {
+/** What the client gets in the place of an answer that cannot be looked into. */
+function refusalOf({ id, agent }: AnswerChange, error: unknown): string {
+  const told = error instanceof RouterError ? error : badAnswer(agent, 'cannot be read');
+  return JSON.stringify(toFailure(id, told));
+}
+
+function badAnswer(agent: string, problem: string): RouterError {
+  return new RouterError('AgentAnswer', `The answer of agent '${agent}' ${problem}.`, { agents: [agent] });
+}
+
+function changeJson(change: AnswerChange, expose: Expose): Transform {
+  const { agent, method, maxBytes } = change;
   const chunks: Buffer[] = [];
   let size = 0;
   return {
+    refuse: (error) => refusalOf(change, error),
     push(chunk) {
       size += chunk.length;
-      if (size > maxBytes) throw new Error(`an answer is longer than ${maxBytes} bytes`);
+      if (size > maxBytes) throw badAnswer(agent, `is longer than ${maxBytes} bytes`);
       chunks.push(chunk);
       return '';
     },
     end() {
       const bytes = Buffer.concat(chunks);
-      let message: unknown;
-      try {
-        message = JSON.parse(bytes.toString('utf8'));
-      } catch {
-        return bytes;
-      }
+      const message = parseAgentJson(bytes.toString('utf8'), change);
       if (!isObject(message)) return bytes;
       const exposed = exposeInMessage(message, method, expose);
       return exposed === message ? bytes : JSON.stringify(exposed);

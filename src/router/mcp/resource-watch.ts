@@ -11,6 +11,7 @@ import type { AgentStreams } from './agent-streams.ts';
 import { deadlineOf } from './backends.ts';
 import type { Speaker } from './inbound.ts';
 import { locateUri } from './locate.ts';
+import { parseAgentJson, type ReadOptions } from './read-answer.ts';
 import type { Feed } from './session-feed.ts';
 
 export interface WatchRequest {
@@ -97,7 +98,7 @@ interface AgentWatch {
 
 /** `uris` is emptied of what the agent does not grant. */
 function watchAgent(
-  { streams, surface, message, speaker, headers }: WatchOptions,
+  { services, streams, surface, message, speaker, headers }: WatchOptions,
   agent: string,
   uris: Map<string, string>,
   write: (text: string) => void,
@@ -108,7 +109,7 @@ function watchAgent(
   const word = Promise.withResolvers<string[]>();
   const tell = (params: Record<string, unknown>) => {
     const uri = uris.get(String(params['uri']));
-    const meta = { ...(params['_meta'] as object | undefined), [metaKeys.subscriptionId]: message.id };
+    const meta = { ...(isObject(params['_meta']) && params['_meta']), [metaKeys.subscriptionId]: message.id };
     if (uri !== undefined)
       write(
         encodeMessage(notificationOf('notifications/resources/updated', { ...params, uri, _meta: meta })),
@@ -116,7 +117,7 @@ function watchAgent(
   };
   let isFirst = true;
   const onEvent = (data: string) => {
-    const { method, params } = read(data);
+    const { method, params } = read(data, { agent, maxDepth: services.limits.answerDepth });
     if (method === 'notifications/resources/updated') tell(params);
     else if (method !== 'notifications/subscriptions/acknowledged') return;
     else if (isFirst) {
@@ -143,15 +144,16 @@ function grantedOf(params: Record<string, unknown>, uris: Map<string, string>): 
   return [...uris.values()];
 }
 
-function read(data: string): { readonly method: string; readonly params: Record<string, unknown> } {
-  try {
-    const message: unknown = JSON.parse(data);
-    if (!isObject(message)) return { method: '', params: {} };
-    const { method, params } = message;
-    return { method: String(method), params: isObject(params) ? params : {} };
-  } catch {
-    return { method: '', params: {} };
-  }
+interface Notice {
+  readonly method: unknown;
+  readonly params: Record<string, unknown>;
+}
+
+function read(data: string, options: ReadOptions): Notice {
+  const message = parseAgentJson(data, options);
+  if (!isObject(message)) return { method: undefined, params: {} };
+  const { method, params } = message;
+  return { method, params: isObject(params) ? params : {} };
 }
 
 /** Holds back what comes before the client has its acknowledgement; beyond `most`, the oldest is dropped. */

@@ -5,6 +5,7 @@ import type { AgentCall } from '../upstream/send.ts';
 import type { AgentStreams } from './agent-streams.ts';
 import { changeEvent } from './answer-transform.ts';
 import { exposeFor } from './answer-uris.ts';
+import { parseAgentJson, type ReadOptions } from './read-answer.ts';
 
 /** What agents add to a stream that the router itself feeds. */
 export interface Feed {
@@ -68,17 +69,16 @@ async function pass(
   agent: string,
   data: string,
 ): Promise<void> {
-  if (isListChange(data)) return;
+  const maxDepth = services.limits.answerDepth;
+  if (isListChange(data, { agent, maxDepth })) return;
   const expose = await exposeFor(services, surface(), agent);
-  const text = changeEvent({ agent, method: '', asks: true, expose }, data);
+  const text = changeEvent({ agent, method: '', asks: true, expose, maxDepth }, data);
   if (text !== '') write(text);
 }
 
-function isListChange(data: string): boolean {
-  try {
-    const message: unknown = JSON.parse(data);
-    return isObject(message) && /^notifications\/[a-z]+\/list_changed$/.test(String(message['method']));
-  } catch {
-    return true;
-  }
+function isListChange(data: string, options: ReadOptions): boolean {
+  const message = parseAgentJson(data, options);
+  if (!isObject(message)) return false;
+  const { method } = message;
+  return typeof method === 'string' && /^notifications\/[a-z]+\/list_changed$/.test(method);
 }

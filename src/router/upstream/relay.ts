@@ -19,12 +19,14 @@ export interface RelayOptions {
   readonly transform?: ((headers: AnswerHeaders) => Transform | undefined) | undefined;
 }
 
-/** Takes a body piece by piece. Throws for one that it cannot take; the client's connection is broken then. */
+/** Takes a body piece by piece. Throws for one that it cannot take; the client's answer ends there. */
 export interface Transform {
   /** What of it can be sent already. */
   push(chunk: Buffer): string | Buffer;
   /** What is left at the end. */
   end?(): string | Buffer;
+  /** The last of the answer when the body was not taken. Without it the client's connection is broken. */
+  refuse?(error: unknown): string;
 }
 
 /**
@@ -43,6 +45,7 @@ export function relay(
 
 /** A body of no more bytes waits for its end, which has almost always come along, and goes out with the head at once. */
 const smallBytes = 16 * 1024;
+const nothing: Buffer = Buffer.alloc(0);
 
 interface Head {
   readonly status: number;
@@ -105,12 +108,11 @@ class Relay implements AnswerSink {
   ended(): void {
     this.#over = true;
     if (this.#client.writableEnded) return;
-    const end = this.#transform?.end?.bind(this.#transform);
-    const rest = end === undefined ? '' : tryTo(end);
+    const rest = this.#transform?.end === undefined ? '' : this.#tryTo(this.#transform, 'end');
+    if (rest === undefined) return;
     if (this.#head !== undefined) this.#sendHead(this.#head);
     // As text, because node puts no bytes into one packet with the head, but text of the same encoding it does.
     if (this.#body !== undefined) this.#client.end(this.#body.toString('latin1'), 'latin1');
-    else if (rest === undefined) this.#client.destroy();
     else if (rest.length === 0) this.#client.end();
     else this.#client.end(rest);
   }
@@ -129,11 +131,22 @@ class Relay implements AnswerSink {
   }
 
   #change(transform: Transform, chunk: Buffer): boolean {
-    const changed = tryTo(() => transform.push(chunk));
-    if (changed !== undefined) return changed.length === 0 || this.#write(changed);
-    this.#flow.abort();
-    this.#client.destroy();
-    return true;
+    const changed = this.#tryTo(transform, 'push', chunk);
+    return changed === undefined || changed.length === 0 || this.#write(changed);
+  }
+
+  /** Undefined when the transform refused: then both sides have ended. */
+  #tryTo(transform: Transform, act: 'push' | 'end', chunk = nothing): string | Buffer | undefined {
+    try {
+      return act === 'end' ? transform.end?.() : transform.push(chunk);
+    } catch (error) {
+      this.#over = true;
+      this.#flow.abort();
+      const last = transform.refuse?.(error);
+      if (last === undefined) this.#client.destroy();
+      else this.#client.end(last);
+      return undefined;
+    }
   }
 
   #write(chunk: string | Buffer): boolean {
@@ -159,13 +172,5 @@ class Relay implements AnswerSink {
     if (!this.#client.writableEnded) return false;
     this.#flow.abort();
     return true;
-  }
-}
-
-function tryTo<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
   }
 }

@@ -22,12 +22,13 @@ export function answerAgentPost(
   { request, response, resolution: { target } }: Exchange<'agent-mcp'>,
   text: string,
 ): void | Promise<void> {
-  const json = parseJson(text, services.limits.jsonDepth);
+  const { jsonDepth: maxDepth, jsonMembers: maxMembers } = services.limits;
+  const json = parseJson(text, { maxDepth, maxMembers });
   if (!Array.isArray(json) && !(isObject(json) && 'jsonrpc' in json)) {
     writeJson(response, 400, { error: 'unsupported request for agent MCP proxy' });
     return;
   }
-  const body = readMessages(json, { maxDepth: services.limits.jsonDepth, maxBatch: 1 });
+  const body = readMessages(json, { maxBatch: 1 });
   const [message] = body.messages;
   if (message === undefined) return;
   const delegated = isDelegated(request);
@@ -99,7 +100,10 @@ async function initialize(
       { ...call, headers },
       { maxBytes: services.limits.answerBytes },
     );
-    const response = readAnswer(answer, message.id);
+    const response = readAnswer(answer, message.id, {
+      agent: target.name,
+      maxDepth: services.limits.answerDepth,
+    });
     if (response === undefined || !('result' in response)) {
       writeJsonText(reply, answer.status, response === undefined ? answer.text : JSON.stringify(response));
       return;

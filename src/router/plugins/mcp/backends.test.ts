@@ -92,7 +92,7 @@ test('an agent whose answers nest too deep is missing; the others are listed', l
     ['good'],
   );
   const [missing] = result._meta['ploinky.dev/errors'];
-  assert.match(missing.message, /'deep' cannot be listed: its answer nests deeper than 64 levels/);
+  assert.match(missing.message, /'deep' answered JSON that nests deeper than 64 levels/);
   const said = (await ask('server/discover')).json.result;
   assert.match(said.instructions, /a: hello$/);
   assert.equal(said.capabilities.extensions?.a, undefined);

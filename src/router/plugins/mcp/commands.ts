@@ -173,10 +173,9 @@ async function ask(
     caller,
     mcp: { revision: latestSessionRevision },
   };
-  const answer = readAnswer(
-    await collect(services.sender, call, { maxBytes: services.limits.answerBytes }),
-    1,
-  );
+  const { answerBytes: maxBytes, answerDepth: maxDepth } = services.limits;
+  const collected = await collect(services.sender, call, { maxBytes });
+  const answer = readAnswer(collected, 1, { agent: agent.slice(agent.indexOf('/') + 1), maxDepth });
   if (answer === undefined) return refusal(502, 'the agent sent no JSON-RPC answer');
   if ('error' in answer) return refusal(500, `MCP error ${answer.error.code}: ${answer.error.message}`);
   return { result: answer.result };

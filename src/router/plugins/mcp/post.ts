@@ -49,10 +49,11 @@ export function answerPost(context: PostContext, exchange: Posted, text: string)
   const { services, surface } = context;
   const { request } = exchange;
   const { headers } = request;
-  const json = parseJson(text, services.limits.jsonDepth);
+  const { jsonDepth: maxDepth, jsonMembers: maxMembers, batch: maxBatch } = services.limits;
+  const json = parseJson(text, { maxDepth, maxMembers });
   const caller = identifyCaller(request, services);
   if (isObject(json) && !('jsonrpc' in json)) return answerCommand(context, exchange, caller, json);
-  const body = readMessages(json, { maxDepth: services.limits.jsonDepth, maxBatch: services.limits.batch });
+  const body = readMessages(json, { maxBatch });
   const delegated = isDelegated(request);
   const scope = scopeOf(surface);
   const speaker = identifySpeaker(services, { body, headers, scope, caller, delegated });
@@ -133,11 +134,9 @@ function answerOutcome(
     headers: answerHeaders,
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
     transform: changeAnswer({
-      agent: outcome.agent,
-      method,
-      asks: inSession,
-      expose: outcome.expose,
+      ...{ id, method, agent: outcome.agent, asks: inSession, expose: outcome.expose },
       maxBytes: services.limits.answerBytes,
+      maxDepth: services.limits.answerDepth,
     }),
   });
 }
@@ -281,10 +280,9 @@ async function answerCollected(services: Services, request: AggregateRequest): P
   try {
     const outcome = await answerAggregate(services, request);
     if (outcome.kind === 'result') return { jsonrpc: '2.0', id, result: JSON.parse(outcome.text) };
-    const answer = readAnswer(
-      await collect(services.sender, outcome.call, { maxBytes: services.limits.answerBytes }),
-      id,
-    );
+    const { answerBytes: maxBytes, answerDepth: maxDepth } = services.limits;
+    const collected = await collect(services.sender, outcome.call, { maxBytes });
+    const answer = readAnswer(collected, id, { agent: outcome.agent, maxDepth });
     if (answer !== undefined) return exposed(answer, request.message.method, outcome.expose);
     throw new RouterError('AgentAnswer', `Agent '${outcome.agent}' sent no JSON-RPC answer`);
   } catch (error) {
