@@ -234,8 +234,7 @@ describe('Two tenants with agents of the same name and role', {
       metadata: { name: 'spread' },
       spec: { maxUnavailable: '50%', selector: { matchLabels: { 'ploinky.dev/agent': 'spread' } } },
     });
-    // Kubernetes' own controller finds out twice a minute that there are Agents, and asks again at growing intervals.
-    await space.kubectl('wait', '--for=jsonpath={.status.currentHealthy}=2', 'pdb/spread', '--timeout=300s');
+    await untilCounted(space, 'spread', 2);
     // A share of what is expected is known by the Agent's scale subresource alone.
     assert.equal(await space.kubectl('get', 'pdb', 'spread', '-o', 'jsonpath={.status.expectedPods}'), '2');
     const [one] = await space.list<Pod>('pods', 'ploinky.dev/agent=spread');
@@ -249,7 +248,7 @@ describe('Two tenants with agents of the same name and role', {
       '--timeout=120s',
     ]);
     progress(`# drained in ${seconds(began)}: ${said.trim().split('\n').at(-1)}`);
-    await space.kubectl('wait', '--for=jsonpath={.status.currentHealthy}=2', 'pdb/spread', '--timeout=120s');
+    await untilCounted(space, 'spread', 2);
     const pods = await space.list<Pod>('pods', 'ploinky.dev/agent=spread');
     assert.ok(pods.length === 2 && pods.every(({ spec }) => spec.nodeName !== first));
     await space.kubectl('delete', 'agent/spread', 'pdb/spread', '--timeout=60s');
@@ -271,6 +270,26 @@ describe('Two tenants with agents of the same name and role', {
     assert.deepEqual(left.items, []);
   });
 });
+
+/**
+ * Waits until a PodDisruptionBudget has counted so many healthy pods. Kubernetes' own controller finds out twice a
+ * minute that there are Agents, and after a failure asks again at growing intervals, of minutes in the end; a change
+ * of the budget makes it ask at once.
+ */
+async function untilCounted(space: Space, name: string, healthy: number): Promise<void> {
+  const began = performance.now();
+  const counted = `--for=jsonpath={.status.currentHealthy}=${healthy}`;
+  for (let tries = 0; tries < 24; tries += 1) {
+    const { code } = await space.tryKubectl('wait', counted, `pdb/${name}`, '--timeout=10s');
+    if (code === 0) {
+      progress(`# the budget counts ${healthy} after ${seconds(began)}`);
+      return;
+    }
+    await space.kubectl('annotate', '--overwrite', `pdb/${name}`, `example.test/asked=${tries}`);
+  }
+  const state = await space.kubectl('get', 'agents,pods,pdb,events', '-o', 'yaml');
+  assert.fail(`the budget never counted ${healthy} healthy pods:\n${state}`);
+}
 
 /** The policy with the numbers of ports that a pod has names for. */
 function withNumbers(policy: NetworkPolicy, { spec }: Pod): NetworkPolicy {
