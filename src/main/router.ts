@@ -5,18 +5,19 @@ import { systemRandom } from '#kit/random.ts';
 import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { followApi } from '#router/follow-api.ts';
+import { defaultLimits } from '#router/limits.ts';
 import { publishTable } from '#router/publish-table.ts';
 import { type Listeners, startRouter } from '#router/start.ts';
 import { locateWorkspace } from '#workspace/host.ts';
 import { createAccessLog } from './access-log.ts';
 import { createLog } from './log.ts';
-import { parseFlags, parseHostPort, parseWhole, splitList } from './options.ts';
+import { parseFlags, parseHostPort, parseLimits, parseWhole, splitList } from './options.ts';
 import { type Running, runUntilEnded } from './run.ts';
 import { version } from './version.ts';
 
 /**
  * The router of one workspace: `--workspace DIR` and `--listen-fd N` or `--listen HOST:PORT`; optionally
- * `--allow-host NAMES` and `--allow-origin ORIGINS`, separated by commas.
+ * `--allow-host NAMES` and `--allow-origin ORIGINS`, separated by commas, and `--limits NAME=VALUE,…`.
  */
 const log = createLog('router');
 const homeNamespace = 'default';
@@ -28,6 +29,7 @@ async function start(): Promise<Running> {
     listen: '127.0.0.1:8080',
     'allow-host': '',
     'allow-origin': '',
+    limits: '',
   });
   const open = publicListener(flags['listen-fd'], flags.listen);
   closeInheritedDescriptors('fd' in open ? [open.fd] : []);
@@ -42,6 +44,7 @@ async function start(): Promise<Running> {
       ...common,
       tables,
       keys,
+      limits: parseLimits('limits', flags.limits, defaultLimits),
       accessLog: createAccessLog('router'),
       version,
       allowedHosts: splitList(flags['allow-host']),

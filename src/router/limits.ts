@@ -8,6 +8,8 @@ export interface RouterLimits {
   readonly jsonMembers: number;
   /** Messages in one JSON-RPC batch. */
   readonly batch: number;
+  /** Request line and headers of a request. */
+  readonly headerBytes: number;
   /** A client has this long to send its headers. */
   readonly headersTimeoutMs: number;
   /** … and this long for the whole body of a JSON request. */
@@ -90,6 +92,7 @@ export const defaultLimits: RouterLimits = {
   jsonDepth: 64,
   jsonMembers: 100_000,
   batch: 50,
+  headerBytes: 32 * 1024,
   headersTimeoutMs: 5_000,
   bodyTimeoutMs: 15_000,
   requestTimeoutMs: 300_000,
