@@ -2,6 +2,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Clock } from '#kit/clock.ts';
+import { codeOf } from '#kit/errors.ts';
 import { buildRouter, type Router, type RouterOptions } from './app.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
 import { createPeerServer } from './peers/listener.ts';
@@ -70,16 +71,29 @@ function openServer({ handle }: Router, limits: RouterLimits, clock: Clock): Ser
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      maxHeaderSize: 32 * 1024,
+      maxHeaderSize: limits.headerBytes,
       noDelay: true,
       requireHostHeader: true,
     },
     handle,
   );
   server.maxConnections = limits.connections;
-  server.on('clientError', (_, socket) => endWith(socket as Socket, '400 Bad Request', clock));
+  // Their bytes are bounded; beyond a number of headers node would leave out the others without a word.
+  server.maxHeadersCount = 0;
+  server.on('clientError', (error, socket) => endWith(socket as Socket, statusFor(error), clock));
   server.on('upgrade', (_, socket) => endWith(socket as Socket, '501 Not Implemented', clock));
   return server;
+}
+
+const parserStatuses: ReadonlyMap<string | undefined, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Content Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+]);
+
+/** What a client is told of a request that was not one, too large for one, or too slow. */
+function statusFor(error: Error): string {
+  return parserStatuses.get(codeOf(error)) ?? '400 Bad Request';
 }
 
 /** A client has this long, in milliseconds, to take the last of a connection; closed at once, it could lose that. */
