@@ -11,16 +11,23 @@ interface Observed {
 
 export interface Durations {
   observe(surface: string, seconds: number): void;
+  /** The registry shows them from now on. */
+  register(registry: Registry): void;
 }
 
 /**
  * A histogram as the registry writes it, with one label: an observation costs a search among the bounds, where
  * prom-client's own makes a text of the labels each time, which every request would pay.
  */
-export function registerDurations(
-  registry: Registry,
-  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
-): Durations {
+export function createDurations({
+  name,
+  help,
+  label,
+}: {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+}): Durations {
   const all = new Map<string, Observed>();
   const metric = {
     ...{ name, help, type: 'histogram', aggregator: 'sum' },
@@ -30,8 +37,10 @@ export function registerDurations(
     }),
     reset: () => all.clear(),
   };
-  registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
   return {
+    register(registry) {
+      registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
+    },
     observe(surface, seconds) {
       const observed = all.get(surface) ?? { counts: new Float64Array(bounds.length + 1), sum: 0 };
       if (observed.sum === 0) all.set(surface, observed);

@@ -3,14 +3,16 @@ import type { Resolution } from '#routing/resolve.ts';
 import type { Guard } from './guard.ts';
 import { writeJson } from './mcp/answer.ts';
 import type { Observe } from './observe.ts';
+import { type Page, writeNotFound } from './page.ts';
 import { internalPaths, resolveRequest } from './paths.ts';
 import { type BodyRefused, createBodyReader } from './read-body.ts';
 import { answerError } from './reply.ts';
+import { sendsBody } from './request.ts';
 import type { Services } from './services.ts';
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** One request to an MCP endpoint: node's own objects, because a framework's cost as much as all the rest of a call. */
+/** One request: node's own objects, because a framework's cost as much as all the rest of a call. */
 export interface Exchange<Kind extends Resolution['kind'] = Resolution['kind']> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -33,8 +35,8 @@ export interface FrontOptions {
   readonly agent: McpEndpoint<'agent-mcp'>;
   /** Answers at the HTTP APIs of agents; it reads the body itself. */
   readonly api: (exchange: Exchange<'api'>) => void;
-  /** Answers everything else, and methods that none of these has. */
-  readonly others: HttpHandler;
+  /** Answer everything else. */
+  readonly pages: readonly Page[];
 }
 
 export interface Front {
@@ -42,16 +44,17 @@ export interface Front {
   close(): void;
 }
 
-/** Every request comes in here: those that go on to agents are answered at once, the others by the framework. */
+/** Every request comes in here. */
 export function createFront(options: FrontOptions): Front {
-  const { services, guard, observe, nextId, aggregate, agent, api, others } = options;
+  const { services, guard, observe, nextId, aggregate, agent, api } = options;
   const bodies = createBodyReader(services);
+  const pages = new Map(options.pages.map((page) => [page.at, page]));
 
   /** False when the request was refused. Whatever becomes of it, it is observed. */
-  function admit({ request, response, resolution }: Exchange): boolean {
+  function admit({ request, response }: Pick<Exchange, 'request' | 'response'>, surface: string): boolean {
     const begun = services.clock.monotonic();
     response.on('close', () =>
-      observe({ id: nextId(), request, surface: resolution.kind, status: response.statusCode, begun }),
+      observe({ id: nextId(), request, surface, status: response.statusCode, begun }),
     );
     const refused = guard(request);
     if (refused !== undefined) writeJson(response, 403, { error: refused });
@@ -62,7 +65,7 @@ export function createFront(options: FrontOptions): Front {
     endpoint: McpEndpoint<Kind>,
     exchange: Exchange<Kind>,
   ): void {
-    if (!admit(exchange)) return;
+    if (!admit(exchange, exchange.resolution.kind)) return;
     const { request, response } = exchange;
     if (request.method === 'GET') {
       attempt(services, exchange, undefined, () => endpoint.get(exchange));
@@ -76,6 +79,17 @@ export function createFront(options: FrontOptions): Front {
         );
     });
   }
+
+  function servePage(request: IncomingMessage, response: ServerResponse, at: string): void {
+    const found = pages.get(at);
+    const page = found?.methods.includes(request.method ?? '') ? found : undefined;
+    if (!admit({ request, response }, page === undefined ? 'none' : at.replace(/^\/~?/, ''))) return;
+    // No page reads a body, and what is left unread would be taken for the next request.
+    if (sendsBody(request)) response.setHeader('connection', 'close');
+    if (page === undefined) writeNotFound(response);
+    else attempt(services, { response }, undefined, () => page.serve(request, response));
+  }
+
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const { resolution, internal } = resolveRequest(request, services.resolve);
     const { method = '' } = request;
@@ -89,8 +103,8 @@ export function createFront(options: FrontOptions): Front {
       serve(agent, { request, response, resolution });
     } else if (internal === internalPaths.api && resolution.kind === 'api' && apiMethods.has(method)) {
       const exchange = { request, response, resolution };
-      if (admit(exchange)) attempt(services, exchange, undefined, () => api(exchange));
-    } else others(request, response);
+      if (admit(exchange, resolution.kind)) attempt(services, exchange, undefined, () => api(exchange));
+    } else servePage(request, response, internal);
   }
   return { handle, close: () => bodies.close() };
 }
@@ -100,7 +114,7 @@ const apiMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OP
 
 function attempt(
   services: Services,
-  { response }: Exchange,
+  { response }: Pick<Exchange, 'response'>,
   text: string | undefined,
   work: () => void | Promise<void>,
 ): void {

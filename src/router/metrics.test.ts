@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram, Registry } from 'prom-client';
-import { registerDurations } from './durations.ts';
+import { createDurations } from './durations.ts';
 import { startTestRouter } from './testing/harness.ts';
 import { openSession, post, request } from './testing/mcp-client.ts';
 
@@ -10,7 +10,8 @@ const seconds = [0, 0.0004, 0.001, 0.0011, 0.3, 0.3, 299, 300, 301];
 test('durations are written as prom-client writes its own histograms', async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
   const about = { name: 'took_seconds', help: 'Time.' };
-  const durations = registerDurations(ours, { ...about, label: 'surface' });
+  const durations = createDurations({ ...about, label: 'surface' });
+  durations.register(ours);
   const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
   const histogram = new Histogram({ ...about, labelNames: ['surface'], buckets, registers: [theirs] });
   assert.equal(await ours.metrics(), await theirs.metrics());

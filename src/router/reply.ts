@@ -1,27 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type RequestId, RpcError, readableId } from '#mcp/jsonrpc.ts';
 import { parseJson } from '#mcp/parse.ts';
 import { isRejection } from './delegation.ts';
 import { RouterError } from './errors.ts';
 import { statusOf, toFailure, writeJson } from './mcp/answer.ts';
 import type { Services } from './services.ts';
-
-/** Runs the answer of a plugin that writes to the raw response itself (answers are streamed); see answerError. */
-export async function answerWith(
-  services: Pick<Services, 'log'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<void> | void,
-): Promise<void> {
-  reply.hijack();
-  try {
-    await work();
-  } catch (error) {
-    const text = typeof request.body === 'string' ? request.body : undefined;
-    answerError(services, reply.raw, text, error);
-  }
-}
 
 /** Turns what an endpoint threw into a JSON-RPC error, with the id of the request where `text`, its body, has one. */
 export function answerError(

@@ -64,6 +64,12 @@ function splitAnew(header: string): HostAndPort | undefined {
   return { host: match[1].toLowerCase(), port: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
+/** As its head says. */
+export function sendsBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
 const fromAgents = new WeakSet<object>();
 
 /** Marks a connection that came through the socket that sandboxes reach. */

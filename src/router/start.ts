@@ -42,7 +42,6 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   const limits = { ...defaultLimits, ...options.limits };
   let port = 0;
   const router = buildRouter({ ...options, ports: () => (options.anyLoopbackPort ? undefined : [port]) });
-  await router.app.ready();
   const open = openServer(router, limits, options.clock);
   await listen(open, listeners.public);
   port = portOf(open) ?? 0;
@@ -189,7 +188,7 @@ async function drain(
   });
   await Promise.all(ended);
   cancel();
-  await router.app.close();
+  await router.close();
 }
 
 /**

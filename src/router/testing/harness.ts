@@ -82,10 +82,9 @@ export async function startTestRouter(
     ...options,
   });
   t.after(async () => {
-    await router.app.close();
+    await router.close();
     await Promise.all(agents.map((agent) => agent.stop()));
   });
-  await router.app.ready();
   const { inject } = injector(router);
   return { ...router, tables, agents, inject, listen: () => listenOn(t, router) };
 }

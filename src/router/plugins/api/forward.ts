@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import { bindHttpService } from '#wire/binding.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { Exchange } from '../../front.ts';
 import { writeJson } from '../../mcp/answer.ts';
-import { factsOf } from '../../request.ts';
+import { factsOf, sendsBody } from '../../request.ts';
 import { hasDotSegment } from '../../safe-path.ts';
 import type { Services } from '../../services.ts';
 import { answerHeaders, apiRequestHeaders } from '../../upstream/headers.ts';
@@ -27,7 +26,7 @@ export function forward(services: Services, { request, response, resolution }: E
     method,
     path: `${path}${search}`,
     headers: apiRequestHeaders(request.headers),
-    body: bodyOf(request),
+    body: sendsBody(request) ? request : undefined,
     binding: bindHttpService(method, path, search),
     caller: identifyCaller(request, services),
   };
@@ -39,10 +38,4 @@ export function forward(services: Services, { request, response, resolution }: E
     },
     fail: (error) => writeJson(response, gatewayStatus(error), { error: error.message }),
   });
-}
-
-function bodyOf(request: IncomingMessage): IncomingMessage | undefined {
-  const length = request.headers['content-length'];
-  const sent = request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
-  return sent ? request : undefined;
 }

@@ -1,12 +1,11 @@
-import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Target } from '#routing/target.ts';
 import { bindTaskStatus } from '#wire/binding.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { RouterError } from '../../errors.ts';
 import { writeJson, writeJsonText } from '../../mcp/answer.ts';
+import type { Page } from '../../page.ts';
 import { internalPaths } from '../../paths.ts';
-import { answerWith } from '../../reply.ts';
 import { factsOf } from '../../request.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
@@ -16,32 +15,38 @@ import type { AgentCall, AnswerHeaders } from '../../upstream/send.ts';
 import { gatewayStatus } from '../gateway-status.ts';
 
 /** `GET /mcps/<agent>/task?taskId=`: how a queued call is doing (Ploinky contract, §4). */
-export async function taskPlugin(app: FastifyInstance, { services }: { services: Services }): Promise<void> {
-  app.get(internalPaths['agent-task'], async (request, reply) =>
-    answerWith(services, request, reply, async () => {
-      const { resolution, search } = factsOf(request.raw);
-      if (resolution.kind !== 'agent-task') throw new Error('no agent');
-      const taskId = new URLSearchParams(search).get('taskId') ?? '';
-      if (taskId === '' || taskId.length > 256) {
-        writeJson(reply.raw, 400, { error: 'missing taskId' });
-        return;
-      }
-      const call = {
-        agent: `${resolution.target.namespace}/${resolution.target.name}`,
-        method: 'GET',
-        path: `/getTaskStatus?taskId=${encodeURIComponent(taskId)}`,
-        headers: { accept: 'application/json' },
-        binding: bindTaskStatus(taskId),
-        caller: identifyCaller(request.raw, services),
-      };
-      return askInstances(services, resolution.target, call, reply.raw);
-    }),
-  );
-  app.route({
-    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
-    url: internalPaths['agent-task'],
-    handler: async (_, reply) => reply.code(405).header('allow', 'GET').send({ error: 'method_not_allowed' }),
-  });
+export function taskPage(services: Services): Page {
+  return {
+    at: internalPaths['agent-task'],
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
+    async serve(request, response) {
+      if (request.method === 'GET') await askTask(services, request, response);
+      else writeJson(response, 405, { error: 'method_not_allowed' }, { allow: 'GET' });
+    },
+  };
+}
+
+async function askTask(
+  services: Services,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { resolution, search } = factsOf(request);
+  if (resolution.kind !== 'agent-task') throw new Error('no agent');
+  const taskId = new URLSearchParams(search).get('taskId') ?? '';
+  if (taskId === '' || taskId.length > 256) {
+    writeJson(response, 400, { error: 'missing taskId' });
+    return;
+  }
+  const call = {
+    agent: `${resolution.target.namespace}/${resolution.target.name}`,
+    method: 'GET',
+    path: `/getTaskStatus?taskId=${encodeURIComponent(taskId)}`,
+    headers: { accept: 'application/json' },
+    binding: bindTaskStatus(taskId),
+    caller: identifyCaller(request, services),
+  };
+  return askInstances(services, resolution.target, call, response);
 }
 
 /** A task is known where it was queued: of several instances each is asked until one knows it. */

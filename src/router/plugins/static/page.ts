@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bindStatic } from '#wire/binding.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { writeJson } from '../../mcp/answer.ts';
+import type { Page } from '../../page.ts';
 import { internalPaths } from '../../paths.ts';
-import { answerWith } from '../../reply.ts';
 import { factsOf } from '../../request.ts';
 import { safeFilePath } from '../../safe-path.ts';
 import type { Services } from '../../services.ts';
@@ -14,51 +14,47 @@ import { gatewayStatus } from '../gateway-status.ts';
 import { cacheControlOf } from './cache-control.ts';
 
 /** `/<agent>/<file>` and the static root: files of the agents' code folders, fetched from the agent-servers. */
-export async function staticPlugin(
-  app: FastifyInstance,
-  { services }: { services: Services },
-): Promise<void> {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: internalPaths.static,
-    handler: async (request, reply) =>
-      answerWith(services, request, reply, () => serveFile(services, request, reply)),
-  });
+export function staticPage(services: Services): Page {
+  return {
+    at: internalPaths.static,
+    methods: ['GET', 'HEAD'],
+    serve: (request, response) => serveFile(services, request, response),
+  };
 }
 
-function serveFile(services: Services, request: FastifyRequest, reply: FastifyReply): void {
-  const { resolution, path, search } = factsOf(request.raw);
+function serveFile(services: Services, request: IncomingMessage, response: ServerResponse): void {
+  const { resolution, path, search } = factsOf(request);
   if (resolution.kind !== 'static') throw new Error('no static files');
   const { target, surface } = resolution;
   const prefix = surface.place.path === '/' ? '' : surface.place.path;
   if (resolution.rest === '/' && surface.root === target.name && path.length <= prefix.length + 1) {
-    redirect(reply, `${prefix}/${target.name}/index.html${search}`);
+    redirect(response, `${prefix}/${target.name}/index.html${search}`);
     return;
   }
   if (resolution.rest === '/' && !path.endsWith('/')) {
-    redirect(reply, `${path}/${search}`);
+    redirect(response, `${path}/${search}`);
     return;
   }
   const rest = resolution.rest.endsWith('/') ? `${resolution.rest}index.html` : resolution.rest;
   const file = safeFilePath(rest);
   if (file === undefined) {
-    notFound(reply);
+    notFound(response);
     return;
   }
   const asked = `/static/${file}`;
   const call = {
     agent: `${target.namespace}/${target.name}`,
-    method: request.method,
+    method: request.method ?? '',
     path: asked,
     headers: fileHeaders(apiRequestHeaders(request.headers)),
     binding: bindStatic(asked),
-    caller: identifyCaller(request.raw, services),
+    caller: identifyCaller(request, services),
     readyWaitMs: 15_000,
   };
-  relay(services, call, reply.raw, {
+  relay(services, call, response, {
     headers: (headers) => fileAnswerHeaders(headers, file),
     fail: (error) =>
-      writeJson(reply.raw, gatewayStatus(error), { error: error.message }, { 'retry-after': '2' }),
+      writeJson(response, gatewayStatus(error), { error: error.message }, { 'retry-after': '2' }),
   });
 }
 
@@ -77,10 +73,10 @@ function fileAnswerHeaders(headers: AnswerHeaders, file: string): Record<string,
   };
 }
 
-function redirect(reply: FastifyReply, location: string): void {
-  reply.raw.writeHead(302, { location, 'cache-control': 'no-store', 'content-length': 0 }).end();
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(302, { location, 'cache-control': 'no-store', 'content-length': 0 }).end();
 }
 
-function notFound(reply: FastifyReply): void {
-  reply.raw.writeHead(404, { 'content-type': 'text/plain', 'content-length': 9 }).end('Not Found');
+function notFound(response: ServerResponse): void {
+  response.writeHead(404, { 'content-type': 'text/plain', 'content-length': 9 }).end('Not Found');
 }
