@@ -1,8 +1,9 @@
 import type { KubeObject, Resource } from '#api/meta.ts';
+import { messageOf } from '#kit/errors.ts';
+import { createLineDecoder } from '#kit/line-decoder.ts';
 import type { WatchEvent, WatchOptions } from './client-options.ts';
 import { TransportError } from './errors.ts';
 import type { HttpContext } from './http.ts';
-import { createLineDecoder } from './line-decoder.ts';
 import { collectionPath, withQuery } from './resource-path.ts';
 import { openStream } from './stream.ts';
 
@@ -41,7 +42,14 @@ async function* readEvents<T extends KubeObject>(
   maxEventBytes: number,
 ): AsyncGenerator<readonly WatchEvent<T>[]> {
   const decoder = createLineDecoder(maxEventBytes);
-  for await (const chunk of pieces) yield decoder.push(chunk).map((line) => parseEvent<T>(line));
+  const linesOf = (chunk: Buffer) => {
+    try {
+      return decoder.push(chunk);
+    } catch (error) {
+      throw new TransportError('ResponseTooLarge', `an event of the watch: ${messageOf(error)}`);
+    }
+  };
+  for await (const chunk of pieces) yield linesOf(chunk).map((line) => parseEvent<T>(line));
 }
 
 function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {

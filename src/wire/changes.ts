@@ -1,10 +1,9 @@
-import type { Socket } from 'node:net';
-import { StringDecoder } from 'node:string_decoder';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
+import { createLineDecoder } from '#kit/line-decoder.ts';
 import type { Random } from '#kit/random.ts';
-import { readAnswerBody } from './answer-stream.ts';
+import { createAnswerReader } from './answer-stream.ts';
 import { changesBinding } from './binding.ts';
 import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
@@ -39,7 +38,7 @@ export interface ChangesOptions {
   readonly instance: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** Ends the iteration. */
+  /** Ends the stream. */
   readonly signal: AbortSignal;
   /** Silence, in milliseconds, after which the stream counts as dead. Default 45,000: three pings. */
   readonly idleTimeoutMs?: number;
@@ -48,33 +47,67 @@ export interface ChangesOptions {
 }
 
 /**
- * The change stream of one agent-server, from its state now on. Ends quietly when `signal` is aborted;
- * otherwise it throws (ConnectFailed, ProofFailed, ChangesBroken) when the stream ends, and the caller
- * backs off and opens it again. Does NOT reconnect by itself.
+ * Follows the change stream of one agent-server, from its state now on, and tells each change. Resolves when `signal`
+ * is aborted; otherwise it rejects (ConnectFailed, ProofFailed, ChangesBroken) when the stream ends, and the caller
+ * backs off and follows again. Does NOT reconnect by itself. What `onChange` throws breaks the stream.
  */
-export async function* openChanges(options: ChangesOptions): AsyncGenerator<AgentServerChange, void> {
+export async function followChanges(
+  options: ChangesOptions,
+  onChange: (change: AgentServerChange) => void,
+): Promise<void> {
   if (options.signal.aborted) return;
   const connection = await connectProven(options);
+  return followSocket(connection, options, onChange);
+}
+
+/** Listeners and no generators: a controller holds one of these for every agent, for as long as it lives. */
+function followSocket(
+  connection: ProvenConnection,
+  options: ChangesOptions,
+  onChange: (change: AgentServerChange) => void,
+): Promise<void> {
   const { socket } = connection;
-  const stop = () => socket.destroy();
-  options.signal.addEventListener('abort', stop, { once: true });
-  try {
-    ask(connection, options);
-    for await (const line of readLines(socket, options)) {
+  const { clock, signal } = options;
+  const idle = options.idleTimeoutMs ?? 45_000;
+  const lines = createLineDecoder(options.maxLineBytes ?? 65_536);
+  const reader = createAnswerReader((piece) => {
+    for (const line of lines.push(piece)) {
       const change = parseChange(line);
-      if (change !== undefined) yield change;
+      // Nobody wants to hear of what came with the line after which they had enough.
+      if (change !== undefined && !signal.aborted) onChange(change);
     }
-    throw new Error('the stream ended');
-  } catch (error) {
-    if (options.signal.aborted) return;
-    if (error instanceof WireError) throw error;
-    throw new WireError('ChangesBroken', `changes of ${options.instance}: ${messageOf(error)}`, {
-      cause: error,
+  });
+  return new Promise((resolve, reject) => {
+    const stop = () => socket.destroy();
+    const silent = () => socket.destroy(new Error(`silent for ${idle} ms`));
+    let cancel = clock.after(idle, silent);
+    let failure: Error | undefined;
+    socket.on('error', (error) => {
+      failure ??= error;
     });
-  } finally {
-    options.signal.removeEventListener('abort', stop);
-    socket.destroy();
-  }
+    socket.on('end', stop).on('close', () => {
+      cancel();
+      signal.removeEventListener('abort', stop);
+      if (signal.aborted) resolve();
+      else reject(broken(options, failure ?? new Error('the stream ended')));
+    });
+    socket.on('data', (bytes) => {
+      cancel();
+      cancel = clock.after(idle, silent);
+      try {
+        if (reader.push(bytes)) socket.destroy();
+      } catch (error) {
+        socket.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    else ask(connection, options);
+  });
+}
+
+function broken({ instance }: ChangesOptions, cause: Error): WireError {
+  return new WireError('ChangesBroken', `changes of ${instance}: ${messageOf(cause)}`, { cause });
 }
 
 function ask({ socket, key }: ProvenConnection, options: ChangesOptions): void {
@@ -89,26 +122,6 @@ function ask({ socket, key }: ProvenConnection, options: ChangesOptions): void {
   });
   const head = ['GET /changes HTTP/1.1', 'Host: agent', `Authorization: Bearer ${token}`];
   socket.write(`${head.join('\r\n')}\r\nAccept: application/x-ndjson\r\n\r\n`);
-}
-
-async function* readLines(socket: Socket, options: ChangesOptions): AsyncGenerator<string> {
-  const idle = options.idleTimeoutMs ?? 45_000;
-  const silent = () => socket.destroy(new Error(`silent for ${idle} ms`));
-  let cancel = options.clock.after(idle, silent);
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
-  try {
-    for await (const chunk of readAnswerBody(socket)) {
-      cancel();
-      cancel = options.clock.after(idle, silent);
-      const lines = (rest + decoder.write(chunk)).split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > (options.maxLineBytes ?? 65_536)) throw new Error('a line is too long');
-      yield* lines;
-    }
-  } finally {
-    cancel();
-  }
 }
 
 function parseChange(line: string): AgentServerChange | undefined {

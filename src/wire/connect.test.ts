@@ -10,7 +10,7 @@ import { systemClock } from '#kit/clock.ts';
 import { systemRandom } from '#kit/random.ts';
 import { changesBinding } from './binding.ts';
 import { answerChallenge, isNonce, proofPath } from './challenge.ts';
-import { type AgentServerChange, openChanges } from './changes.ts';
+import { type AgentServerChange, followChanges } from './changes.ts';
 import { connectProven } from './connect.ts';
 import { deriveAgentKey, principalOf, type WireKey } from './keys.ts';
 import { createReplayWindow } from './replay.ts';
@@ -163,18 +163,12 @@ test(
     const address = await listen(t, server);
     const stop = new AbortController();
     const seen: AgentServerChange[] = [];
-    for await (const change of openChanges({
-      address,
-      keys: [key],
-      agent: demoAgent,
-      instance: 'w1',
-      clock: systemClock,
-      random: systemRandom,
-      signal: stop.signal,
-    })) {
+    const { signal } = stop;
+    const who = { address, keys: [key], agent: demoAgent, instance: 'w1' };
+    await followChanges({ ...who, clock: systemClock, random: systemRandom, signal }, (change) => {
       seen.push(change);
       if (seen.length === 2) stop.abort();
-    }
+    });
     assert.deepEqual(seen, [{ type: 'hello', version: '0.1.0', instance: 'w1' }, state]);
   },
 );
@@ -189,20 +183,12 @@ const broken: Record<string, RequestListener> = {
 for (const [what, listener] of Object.entries(broken)) {
   test(`a change stream that ${what} is reported as broken`, limits, async (t) => {
     const address = await listen(t, createServer(proving(key, 'w1', listener)));
-    const changes = openChanges({
-      address,
-      keys: [key],
-      agent: demoAgent,
-      instance: 'w1',
-      clock: systemClock,
-      random: systemRandom,
-      signal: new AbortController().signal,
-      idleTimeoutMs: 100,
-    });
-    await assert.rejects(drain(changes), { code: 'ChangesBroken' });
+    const { signal } = new AbortController();
+    const who = { address, keys: [key], agent: demoAgent, instance: 'w1' };
+    const options = { ...who, clock: systemClock, random: systemRandom, signal, idleTimeoutMs: 100 };
+    await assert.rejects(
+      followChanges(options, () => undefined),
+      { code: 'ChangesBroken' },
+    );
   });
-}
-
-async function drain(changes: AsyncIterable<AgentServerChange>): Promise<void> {
-  for await (const _ of changes);
 }

@@ -18,7 +18,7 @@ import { createCache } from '#kube/cache.ts';
 import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { createInformer } from '#kube/informer.ts';
-import { createLineDecoder } from '#kube/line-decoder.ts';
+import { createLineDecoder } from '#kit/line-decoder.ts';
 
 const objects = 10_000;
 const events = 100_000;

@@ -1,6 +1,6 @@
+import { createLineDecoder } from '#kit/line-decoder.ts';
 import type { Client } from '#kube/client.ts';
 import { ApiError } from '#kube/errors.ts';
-import { createLineDecoder } from '#kube/line-decoder.ts';
 import { objectPath, withQuery } from '#kube/resource-path.ts';
 import { type ContainerStatus, type Pod, podResource } from './objects.ts';
 

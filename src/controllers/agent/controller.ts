@@ -16,7 +16,7 @@ import type { ObjectKey } from '#kube/key.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { settled } from '#kube/result.ts';
 import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
-import { openChanges } from '#wire/changes.ts';
+import { followChanges } from '#wire/changes.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
@@ -29,6 +29,7 @@ import {
   gatherEnvironment,
   type References,
 } from './gather.ts';
+import { gatherUpstream, upstreamReferences } from './gather-upstream.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
@@ -56,7 +57,8 @@ export const agentIndexes = {
 };
 
 function referencesOf(agent: Agent) {
-  return [...(agent.spec.env ?? []).map(({ valueFrom }) => valueFrom), ...codeReferences(agent)];
+  const variables = (agent.spec.env ?? []).map(({ valueFrom }) => valueFrom);
+  return [...variables, ...codeReferences(agent), ...upstreamReferences(agent)];
 }
 
 export interface AgentControllerOptions {
@@ -86,7 +88,7 @@ export function createAgentController(options: AgentControllerOptions): Controll
   const { agents, clock, random, log } = options;
   let reported: (key: ObjectKey) => void = () => undefined;
   const reports = createAgentReports({
-    open: openChanges,
+    open: followChanges,
     clock,
     random,
     log,
@@ -231,7 +233,7 @@ export function createGather(
       refusalsIn(agent, judged, memory),
       chooseRuntime(agent.spec.runtime.class, await known()),
     ),
-    environment: gatherEnvironment(agent, references),
+    ...gatherValues(agent, references),
     dependencies: gatherDependencies(agent, references),
     masterKeys: masterKeysIn(options),
     history: memory.history,
@@ -239,6 +241,15 @@ export function createGather(
     reports: reportsOf(agent.metadata.uid ?? ''),
     now: options.clock.now(),
   });
+}
+
+function gatherValues(agent: Agent, references: References): Pick<AgentFacts, 'environment' | 'upstream'> {
+  const environment = gatherEnvironment(agent, references);
+  const { values, missing } = gatherUpstream(agent, references);
+  return {
+    environment: { ...environment, missing: [...environment.missing, ...missing] },
+    upstream: values,
+  };
 }
 
 function refusedOrRun(

@@ -20,39 +20,23 @@ const state = (ready: boolean): AgentServerChange => ({
   idle: false,
 });
 
+interface Opened {
+  readonly options: ChangesOptions;
+  readonly push: (change: AgentServerChange) => void;
+  readonly cut: () => void;
+}
+
 /** Streams that the test feeds by hand; `refuse` makes the next opens fail. */
 function createStreams() {
   const streams = {
     refuse: false,
-    opened: [] as { options: ChangesOptions; push: (change: AgentServerChange) => void; cut: () => void }[],
-    open(options: ChangesOptions): AsyncIterable<AgentServerChange> {
+    opened: [] as Opened[],
+    async open(options: ChangesOptions, push: Opened['push']): Promise<void> {
       if (streams.refuse) throw new Error('connection refused');
-      const queue: AgentServerChange[] = [];
-      let wake = Promise.withResolvers<void>();
-      let ended = false;
-      const ring = () => {
-        wake.resolve();
-        wake = Promise.withResolvers();
-      };
-      options.signal.addEventListener('abort', ring);
-      streams.opened.push({
-        options,
-        push: (change) => {
-          queue.push(change);
-          ring();
-        },
-        cut: () => {
-          ended = true;
-          ring();
-        },
-      });
-      return (async function* () {
-        while (!options.signal.aborted) {
-          for (let next = queue.shift(); next !== undefined; next = queue.shift()) yield next;
-          if (ended) throw new Error('the stream ended');
-          await wake.promise;
-        }
-      })();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      options.signal.addEventListener('abort', () => resolve());
+      streams.opened.push({ options, push, cut: () => reject(new Error('the stream ended')) });
+      await promise;
     },
   };
   return streams;

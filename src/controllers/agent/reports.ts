@@ -37,7 +37,8 @@ export interface AgentReports {
 export type KnownReport = (instance: string) => AgentReport | undefined;
 
 export interface ReportsOptions {
-  readonly open: (options: ChangesOptions) => AsyncIterable<AgentServerChange>;
+  /** See followChanges; each call is one stream. */
+  readonly open: (options: ChangesOptions, onChange: (change: AgentServerChange) => void) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -129,28 +130,21 @@ async function listen(feed: Feed, options: ReportsOptions): Promise<void> {
   }
 }
 
-async function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): Promise<void> {
+function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): Promise<void> {
   const { agent, address, instance, keys } = feed.target;
   const { clock, random } = options;
+  const { signal } = feed.stop;
   let version = '';
-  for await (const change of options.open({
-    agent,
-    address,
-    instance,
-    keys,
-    clock,
-    random,
-    signal: feed.stop.signal,
-  })) {
+  return options.open({ agent, address, instance, keys, clock, random, signal }, (change) => {
     onAnswer();
     if (change.type === 'hello') version = change.version;
-    if (change.type !== 'state') continue;
+    if (change.type !== 'state') return;
     const { ready, reason, message, toolCount, lists, tools, hidden, idle } = change;
     const toolsDigest = digestOf(lists);
     const said = { ready, reason, message, toolCount, toolsDigest, tools, hidden, idle };
     feed.report = { instance, version, ...said };
     options.onChange(agent);
-  }
+  });
 }
 
 function loseReport(feed: Feed, options: ReportsOptions): void {

@@ -1,6 +1,6 @@
 import { type Pod, podResource } from '#api/cluster-kinds.ts';
+import { createLineDecoder } from '#kit/line-decoder.ts';
 import type { Client } from '#kube/client.ts';
-import { createLineDecoder } from '#kube/line-decoder.ts';
 import { objectPath, withQuery } from '#kube/resource-path.ts';
 import type { LogOptions } from '../driver.ts';
 

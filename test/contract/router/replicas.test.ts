@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { Agent as HttpAgent } from 'undici';
 import { systemClock } from '#kit/clock.ts';
 import { systemRandom } from '#kit/random.ts';
-import { openChanges } from '#wire/changes.ts';
+import { type AgentServerChange, followChanges } from '#wire/changes.ts';
 import { deriveAgentKey } from '#wire/keys.ts';
 import { masterKey } from '#wire/testing.ts';
 import { agentAt, openSession, post, startInstance, startLoad, startReplica } from './replicas.ts';
@@ -64,19 +64,17 @@ test('a change stream is opened with the key that the agent-server holds', bound
   const agent = { namespace: 'default', name: 'demo', uid: 'uid-demo' };
   const keys = [after, before].map((master) => deriveAgentKey(master, agent));
   const stop = new AbortController();
-  const changes = openChanges({
-    address: one.server.address,
-    keys,
-    agent,
-    instance: 'one',
-    clock: systemClock,
-    random: systemRandom,
-    signal: stop.signal,
+  const { signal } = stop;
+  const who = { address: one.server.address, keys, agent, instance: 'one' };
+  const seen: AgentServerChange[] = [];
+  await followChanges({ ...who, clock: systemClock, random: systemRandom, signal }, (change) => {
+    seen.push(change);
+    stop.abort();
   });
-  const first = await changes.next();
-  assert.equal(first.value?.type, 'hello');
-  stop.abort();
-  await changes.return();
+  assert.deepEqual(
+    seen.map(({ type }) => type),
+    ['hello'],
+  );
 });
 
 test(

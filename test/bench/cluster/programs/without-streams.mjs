@@ -2,7 +2,7 @@
 // anything and never try to connect. What such a controller does not use is what the attempts cost.
 import { registerHooks } from 'node:module';
 
-const silent = `export async function* openChanges({ signal }) {
+const silent = `export async function followChanges({ signal }) {
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }`;
 

@@ -39,8 +39,8 @@ describe('the line decoder', () => {
         return lines;
       };
       assert.deepEqual(push('0123456789\n'), ['0123456789']);
-      assert.throws(() => push('0123456789x\n'), { code: 'ResponseTooLarge' });
-      assert.throws(() => push('0123456789xyz'), { code: 'ResponseTooLarge' });
+      assert.throws(() => push('0123456789x\n'), { code: 'LineTooLong' });
+      assert.throws(() => push('0123456789xyz'), { code: 'LineTooLong' });
     }
   });
 });

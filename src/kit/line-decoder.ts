@@ -1,11 +1,11 @@
-import { TransportError } from './errors.ts';
+import { CodedError } from './errors.ts';
 
 const newline = 0x0a;
 
 export interface LineDecoder {
   /**
    * The lines that end in `chunk`, without their newline; empty lines are left out. A character or line cut by
-   * the chunk's border waits for the rest. Throws TransportError ResponseTooLarge when a line passes the limit.
+   * the chunk's border waits for the rest. Throws LineTooLong when a line passes the limit.
    */
   push(chunk: Buffer): string[];
   /** Bytes of the line that has begun and not ended. */
@@ -20,7 +20,7 @@ export function createLineDecoder(maxLineBytes: number): LineDecoder {
   function hold(part: Buffer): void {
     held += part.length;
     if (held > maxLineBytes) {
-      throw new TransportError('ResponseTooLarge', `a line of the watch is over ${maxLineBytes} bytes`);
+      throw new CodedError('LineTooLong', `a line is over ${maxLineBytes} bytes`);
     }
     parts.push(part);
   }
