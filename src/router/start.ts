@@ -73,6 +73,8 @@ function openServer({ handle }: Router, limits: RouterLimits, clock: Clock): Ser
       maxHeaderSize: limits.headerBytes,
       noDelay: true,
       requireHostHeader: true,
+      // Two Hosts, or two types, are none: whoever is next on the way could believe the other one.
+      joinDuplicateHeaders: true,
     },
     handle,
   );
