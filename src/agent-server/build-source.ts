@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { AgentServerConfig } from '#api/agent-server-config.ts';
+import type { AgentServerConfig, UpstreamSecrets } from '#api/agent-server-config.ts';
 import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
@@ -15,6 +15,8 @@ import { createConfiguredSource } from './tools/configured-source.ts';
 import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
 import { httpConnector } from './upstream/http.ts';
+import { readRemote } from './upstream/remote/read-remote.ts';
+import { remoteConnector } from './upstream/remote/remote.ts';
 import { stdioConnector } from './upstream/stdio.ts';
 import { createUpstreamSource } from './upstream/upstream-source.ts';
 
@@ -26,6 +28,8 @@ export interface SourceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** What a remote upstream is asked with now; another object when it has changed. */
+  readonly upstreamSecrets: () => UpstreamSecrets;
   /** Told the log size that the configuration asks for. */
   readonly onLogTailBytes: (bytes: number) => void;
 }
@@ -88,8 +92,9 @@ function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: 
 function connectorOf(
   upstream: Record<string, unknown>,
   { paths, env }: AgentServerConfig,
-  { settings, clock, log }: SourceOptions,
+  options: SourceOptions,
 ): OpenConnection {
+  const { settings, clock, log } = options;
   const common = {
     clock,
     startMs: settings.upstreamStartMs,
@@ -110,15 +115,31 @@ function connectorOf(
       processIdleMs: settings.upstreamProcessIdleMs,
     });
   }
+  const sessions = {
+    maxSessions: settings.maxUpstreamSessions,
+    sessionIdleMs: settings.upstreamSessionIdleMs,
+  };
+  if (typeof upstream['url'] === 'string') {
+    const { config, upstreamSecrets: secrets } = options;
+    const remote = readRemote(upstream, config);
+    return remoteConnector({
+      ...common,
+      ...sessions,
+      ...remote,
+      secrets,
+      log,
+      probeMs: settings.upstreamProbeMs,
+    });
+  }
   if (typeof port !== 'number') {
-    throw new AgentServerError('InvalidConfig', 'mcp.upstream: stdio (a list) or port (a number) is needed');
+    const problem = 'mcp.upstream: stdio (a list), port (a number) or url (text) is needed';
+    throw new AgentServerError('InvalidConfig', problem);
   }
   return httpConnector({
     ...common,
+    ...sessions,
     port,
     path: typeof path === 'string' ? path : '/mcp',
-    maxSessions: settings.maxUpstreamSessions,
-    sessionIdleMs: settings.upstreamSessionIdleMs,
   });
 }
 

@@ -15,7 +15,11 @@ export type AgentServerErrorCode =
   /** The upstream did not answer in time. */
   | 'UpstreamTimeout'
   /** The upstream answered something that is not MCP. */
-  | 'UpstreamInvalid';
+  | 'UpstreamInvalid'
+  /** The egress proxy does not let the agent reach a remote upstream. */
+  | 'UpstreamNotAllowed'
+  /** A remote upstream, or its authorization server, refuses the agent's credentials. */
+  | 'UpstreamUnauthorized';
 
 export class AgentServerError extends CodedError {
   declare readonly code: AgentServerErrorCode;

@@ -39,6 +39,7 @@ import type { TaskQueue } from './queue/queue.ts';
 import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { startSpawner } from './tools/spawner-client.ts';
+import { holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
 export interface AgentServerOptions {
   readonly config: AgentServerConfig;
@@ -58,8 +59,8 @@ export interface AgentServer {
   /** Resolves when the tools are known, or known to be unavailable. */
   readonly settled: Promise<void>;
   /**
-   * Takes up the keys and the forwards of a new configuration of the same agent; everything else of it waits for a
-   * restart. Throws InvalidConfig or InvalidKey, and then changes nothing.
+   * Takes up the keys, the forwards and the secrets of a remote upstream of a new configuration of the same agent;
+   * everything else of it waits for a restart. Throws InvalidConfig or InvalidKey, and then changes nothing.
    */
   reconfigure(config: AgentServerConfig): void;
   /** Serves on for `drainDelayMs`, lets calls and tasks finish for `drainMs`, then ends everything. */
@@ -85,7 +86,12 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const onLogTailBytes = (bytes: number) => {
     logTailBytes = bytes;
   };
-  const source = buildSource({ ...options, settings, spawner, queue, onLogTailBytes });
+  const upstreamSecrets = holdUpstreamSecrets(config);
+  const source = buildSource({
+    ...options,
+    ...{ settings, spawner, queue, onLogTailBytes },
+    upstreamSecrets: upstreamSecrets.current,
+  });
   const keys = holdKeys(options);
   const services = createServices(options, settings, source, keys.verifier);
   let stopping = false;
@@ -118,6 +124,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     reconfigure(next) {
       keys.use(next);
       forwards.use(next.forwards);
+      upstreamSecrets.use(next.upstream);
     },
     async close() {
       stopping = true;

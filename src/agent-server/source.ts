@@ -47,7 +47,7 @@ export interface Catalog {
 
 export interface SourceStatus {
   readonly ready: boolean;
-  /** A constant for machines: Ready, Starting, ConfigInvalid, UpstreamNotReady. */
+  /** A constant for machines: Ready, Starting, ConfigInvalid, UpstreamNotReady, UpstreamNotAllowed, UpstreamUnauthorized. */
   readonly reason: string;
   readonly message: string;
 }

@@ -24,6 +24,17 @@ export const agentServerConfigSchema = z.object({
     .check(z.minLength(1), z.maxLength(2)),
   /** `spec.mcp` as the Agent says it, defaults filled in. */
   mcp: z.optional(z.record(z.string(), z.unknown())),
+  /** What `mcp.upstream.url` is asked with; secret. New values are taken up while the agent-server runs. */
+  upstream: z.optional(
+    z.object({
+      headers: z._default(z.record(z.string(), z.string()), {}),
+      /** Of `mcp.upstream.oauth`; the key is in PEM. */
+      clientSecret: z.optional(z.string()),
+      privateKey: z.optional(z.string()),
+      /** Authorities in place of the public ones, in PEM. */
+      ca: z.optional(z.string()),
+    }),
+  ),
   /** Environment of every tool, resource and upstream process; nothing else is inherited. */
   env: z.record(z.string(), z.string()),
   /** Absolute paths as the agent-server sees them. */
@@ -47,3 +58,4 @@ export const agentServerConfigSchema = z.object({
   limits: z._default(z.record(z.string(), z.number()), {}),
 });
 export type AgentServerConfig = z.infer<typeof agentServerConfigSchema>;
+export type UpstreamSecrets = NonNullable<AgentServerConfig['upstream']>;

@@ -53,3 +53,22 @@ it('rules of a spec come out as they are written', () => {
   assert.deepEqual(runEgress(spec), egress);
   assert.deepEqual(installEgress(spec), []);
 });
+
+it('a remote upstream and the authorization server that the spec names count as listed, addresses do not', () => {
+  const oauth = { mode: 'clientCredentials', issuer: 'https://auth.example:8443/realm', clientId: 'c' };
+  const clientSecretRef = { name: 's', key: 'k' };
+  const of = (url: string, more = {}) =>
+    runEgress(agentSpecSchema.parse({ mcp: { upstream: { url, ...more } } }));
+  assert.deepEqual(of('https://mcp.example/mcp', { oauth: { ...oauth, clientSecretRef } }), [
+    { host: 'mcp.example', ports: [443] },
+    { host: 'auth.example', ports: [8443] },
+  ]);
+  assert.deepEqual(of('http://mcp.example'), [{ host: 'mcp.example', ports: [80] }]);
+  for (const url of [
+    'https://10.1.2.3/mcp',
+    'https://[fd00::1]/',
+    'http://0x0a010203/',
+    'https://*.example/',
+  ])
+    assert.deepEqual(of(url), [], url);
+});

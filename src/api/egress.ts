@@ -13,9 +13,20 @@ export interface EgressRule {
 
 const defaultPorts: readonly number[] = [443];
 
-/** What a running agent may reach. Empty: nothing. */
-export function runEgress(spec: Pick<AgentSpec, 'network'>): EgressRule[] {
-  return spec.network.egress.map(toRule);
+/**
+ * What a running agent may reach. Empty: nothing. A remote upstream counts as listed, and so does the authorization
+ * server that the spec names; not what their answers lead to, and no address.
+ */
+export function runEgress(spec: Pick<AgentSpec, 'network' | 'mcp'>): EgressRule[] {
+  const { url, oauth } = spec.mcp?.upstream ?? {};
+  return [...spec.network.egress.map(toRule), ...namedHost(url), ...namedHost(oauth?.issuer)];
+}
+
+function namedHost(address: string | undefined): EgressRule[] {
+  const url = address === undefined ? null : URL.parse(address);
+  if (url === null || isIP(normalize(url.hostname)) !== 0 || url.hostname.includes('*')) return [];
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  return [{ host: url.hostname, ports: [port] }];
 }
 
 /** What the install step of an agent may reach. */

@@ -42,7 +42,11 @@ export const agentReasons = {
   CrashLoop:
     'The workload ended six times without a minute of Ready between (after its start and after each of five restarts), and is not started any more. Mend the cause, then change the spec or resume it with `ploinky restart NAME`.',
   UpstreamNotReady:
-    'The agent-server runs, but the agent’s own MCP server does not answer it. Read the agent’s log.',
+    'The agent-server runs, but the MCP server of mcp.upstream does not answer it. Read the message and the agent’s log; of a remote server look whether it is up.',
+  UpstreamNotAllowed:
+    'The egress proxy does not let the agent reach its remote MCP server or the authorization server. List in network.egress what the message names; a private address has to be listed as cidr.',
+  UpstreamUnauthorized:
+    'The remote MCP server or its authorization server refuses the agent’s credentials. Put the right ones into the Secrets of mcp.upstream (headersFrom, oauth); they are used without a restart.',
   ConfigInvalid: 'The MCP configuration cannot be read. Mend the file or the field that the message names.',
   ConfigProblems:
     'The agent answers, but entries of its MCP configuration were left out. Mend what the message names.',

@@ -30,7 +30,11 @@ describe('Fields that nothing carries out are named, never ignored', () => {
       },
       ['spec.env[1].valueFrom.alias'],
     ],
-    ['Agent', { mcp: { upstream: { url: 'https://x' } } }, ['spec.mcp.upstream.url']],
+    [
+      'Agent',
+      { mcp: { upstream: { url: 'https://x', oauth: { mode: 'perUser' } } } },
+      ['spec.mcp.upstream.oauth.mode'],
+    ],
     [
       'Agent',
       { auth: { mode: 'pwd', usersSecretRef: { name: 'u' } } },

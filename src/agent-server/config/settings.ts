@@ -54,6 +54,8 @@ export const defaultSettings = {
   upstreamStartMs: 60_000,
   /** Milliseconds an upstream may take for one request. */
   upstreamTimeoutMs: 600_000,
+  /** Milliseconds between two looks whether a remote upstream still serves. */
+  upstreamProbeMs: 60_000,
   /** Bytes of one message of an upstream. */
   maxUpstreamMessageBytes: 64 * mebibyte,
   /** Levels of nesting of one message of an upstream. */

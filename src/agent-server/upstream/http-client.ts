@@ -37,6 +37,9 @@ const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRev
 const shortMs = 5000;
 const defaultRetryMs = 1000;
 
+/** Errors of one request that would be those of every other, too. */
+const lostFor: ReadonlySet<string | undefined> = new Set(['UpstreamLost', 'UpstreamNotAllowed']);
+
 export interface HttpClientOptions {
   readonly target: HttpTarget;
   readonly events: ConnectionEvents;
@@ -255,7 +258,7 @@ export class HttpClient {
           notificationOf('notifications/cancelled', { requestId: message.id, reason: 'cancelled' }),
         );
       }
-      if (codeOf(error) === 'UpstreamLost') this.markClosed(messageOf(error));
+      if (lostFor.has(codeOf(error))) this.markClosed(messageOf(error));
       throw error;
     } finally {
       timeout.clear();

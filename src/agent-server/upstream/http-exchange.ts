@@ -13,6 +13,22 @@ export interface HttpTarget {
   readonly maxMessageBytes: number;
   /** Levels of nesting of one message. Default: as the settings have it. */
   readonly maxDepth?: number;
+  /** A server elsewhere; undefined: the agent's own on 127.0.0.1. */
+  readonly remote?: RemoteServer | undefined;
+}
+
+/** What requests to a server elsewhere need. */
+export interface RemoteServer {
+  readonly host: string;
+  /**
+   * Sends a request with the agent's credentials for it, once more with others when it was refused for want of them.
+   * Throws UpstreamUnauthorized, or whatever the credentials could not be had for.
+   */
+  authorized(
+    headers: Record<string, string>,
+    signal: AbortSignal,
+    send: (headers: Record<string, string>) => Promise<HttpAnswer>,
+  ): Promise<HttpAnswer>;
 }
 
 export interface HttpAnswer {
@@ -33,25 +49,40 @@ const minRetryMs = 50;
 const maxRetryMs = 30_000;
 
 /**
- * One HTTP exchange with an MCP server on the loopback. Every JSON-RPC message of the answer, plain or as an
+ * One HTTP exchange with an MCP server. Every JSON-RPC message of the answer, plain or as an
  * event stream, goes to `onMessage`; resolves when the answer has ended. `onMessage` returning true ends it
- * at once. Rejects with AgentServerError UpstreamLost or UpstreamInvalid, or the signal's reason.
+ * at once. Rejects with AgentServerError UpstreamLost or UpstreamInvalid, what RemoteServer throws, or the signal's reason.
  */
 export function exchangeHttp(
   target: HttpTarget,
-  method: 'POST' | 'GET' | 'DELETE',
+  method: Method,
   headers: Record<string, string>,
   body: string | undefined,
   signal: AbortSignal,
   onMessage: (message: unknown) => boolean,
 ): Promise<HttpAnswer> {
+  const send = (sent: Record<string, string>) => exchangeOnce(target, method, sent, body, signal, onMessage);
+  return target.remote === undefined ? send(headers) : target.remote.authorized(headers, signal, send);
+}
+
+type Method = 'POST' | 'GET' | 'DELETE';
+
+function exchangeOnce(
+  target: HttpTarget,
+  method: Method,
+  headers: Record<string, string>,
+  body: string | undefined,
+  signal: AbortSignal,
+  onMessage: (message: unknown) => boolean,
+): Promise<HttpAnswer> {
+  const { remote } = target;
   const { promise: aborted, reject: abort } = Promise.withResolvers<never>();
   const onAbort = () => abort(signal.reason);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   const exchanged = new Promise<HttpAnswer>((resolve, reject) => {
     const outgoing = httpRequest({
-      host: '127.0.0.1',
+      host: remote?.host ?? '127.0.0.1',
       port: target.port,
       path: target.path,
       agent: target.agent,
@@ -66,6 +97,11 @@ export function exchangeHttp(
     };
     outgoing.once('error', fail);
     outgoing.once('response', (incoming) => {
+      if (remote !== undefined && isRefusal(incoming)) {
+        incoming.resume();
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, resume: undefined });
+        return;
+      }
       const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers };
       readMessages(incoming, target, onMessage).then((resume) => resolve({ ...answer, resume }), fail);
     });
@@ -73,6 +109,11 @@ export function exchangeHttp(
   });
   // A request that waits for a connection says nothing when it is aborted.
   return Promise.race([exchanged, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** What it says of credentials is no answer to a client's message. */
+function isRefusal({ statusCode }: IncomingMessage): boolean {
+  return statusCode === 401 || statusCode === 403;
 }
 
 async function readMessages(

@@ -1,15 +1,13 @@
 import type { Clock } from '#kit/clock.ts';
 import { loopbackConnections } from '../loopback.ts';
 import type { ClientLink } from './client-links.ts';
-import type { ConnectionEvents, OpenConnection } from './connection.ts';
+import type { ConnectionEvents, OpenConnection, UpstreamCall, UpstreamConnection } from './connection.ts';
 import { isStateless } from './handshake.ts';
 import { HttpClient } from './http-client.ts';
 import type { HttpTarget } from './http-exchange.ts';
 import { type AnswerQuestion, createSessionClients } from './session-clients.ts';
 
-export interface HttpUpstreamOptions {
-  readonly port: number;
-  readonly path: string;
+export interface HttpSessionOptions {
   readonly clock: Clock;
   /** Milliseconds for the handshake. */
   readonly startMs: number;
@@ -21,24 +19,43 @@ export interface HttpUpstreamOptions {
   readonly sessionIdleMs: number;
 }
 
-/**
- * The agent's own MCP server on 127.0.0.1, of either era, with or without sessions. A call's server messages
- * come on its own answer, so that they can be told apart.
- */
+export interface HttpUpstreamOptions extends HttpSessionOptions {
+  readonly port: number;
+  readonly path: string;
+}
+
+/** The agent's own MCP server on 127.0.0.1, of either era, with or without sessions. */
 export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
-  const { clock, startMs } = options;
-  return async (events, signal) => {
+  const { port, path, ...limits } = options;
+  return connectorTo(options, () => {
     const agent = loopbackConnections();
     const streams = loopbackConnections(Number.POSITIVE_INFINITY);
-    const { port, path, maxMessageBytes, maxDepth } = options;
-    const target = {
-      agent,
-      streams,
-      port,
-      path,
-      maxMessageBytes,
-      ...(maxDepth !== undefined && { maxDepth }),
-    };
+    return { agent, streams, port, path, ...limitsOf(limits) };
+  });
+}
+
+export function limitsOf({
+  maxMessageBytes,
+  maxDepth,
+}: HttpSessionOptions): Pick<HttpTarget, 'maxMessageBytes' | 'maxDepth'> {
+  return { maxMessageBytes, ...(maxDepth !== undefined && { maxDepth }) };
+}
+
+/** A connection to an HTTP server, with the means to look whether it still serves. */
+export interface HttpConnection extends UpstreamConnection {
+  /** Asks the server for next to nothing. Rejects as `request` does. */
+  probe(call: UpstreamCall): Promise<unknown>;
+  markClosed(reason: string): void;
+}
+
+/** A call's server messages come on its own answer, so that they can be told apart. `reach` makes what one connection uses. */
+export function connectorTo(
+  options: HttpSessionOptions,
+  reach: () => HttpTarget,
+): (events: ConnectionEvents, signal: AbortSignal) => Promise<HttpConnection> {
+  const { clock, startMs } = options;
+  return async (events, signal) => {
+    const target = reach();
     const client = new HttpClient({ target, events, clock });
     const clients = createSessionClients({
       clock,
@@ -49,7 +66,14 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       onLost: (reason) => client.markClosed(reason),
     });
     const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
-    await open();
+    await open().catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    const release = () => {
+      target.agent.destroy();
+      target.streams.destroy();
+    };
     // What is lost takes every client's session with it; the next connection begins anew.
     void client.closed.then(() => {
       client.hush();
@@ -63,6 +87,7 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       closed: client.closed,
       request: (method, params, call) =>
         // A server of 2026-07-28 asks in its results, and needs no session of a client.
+      markClosed: client.markClosed,
         (isStateless(client.info) ? undefined : clients.request(method, params, call)) ??
         client.request(method, params, call, open),
       subscribe: (uri) => client.subscribe(uri),
@@ -70,8 +95,7 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
       endSession: clients.end,
       async close() {
         await Promise.all([client.end(), clients.close()]);
-        agent.destroy();
-        streams.destroy();
+        release();
       },
     };
   };
@@ -79,7 +103,7 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
 
 /** An upstream session of one client, which declares what that client can answer. */
 async function openLink(
-  { clock, startMs }: HttpUpstreamOptions,
+  { clock, startMs }: HttpSessionOptions,
   target: HttpTarget,
   events: ConnectionEvents,
   client: {

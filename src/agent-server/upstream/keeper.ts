@@ -1,6 +1,6 @@
 import { type BackoffOptions, backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
-import { messageOf } from '#kit/errors.ts';
+import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { AgentServerError } from '../errors.ts';
@@ -16,7 +16,7 @@ export interface KeeperOptions {
   readonly prepare: (connection: UpstreamConnection) => Promise<void>;
   readonly onUp: () => void;
   /** Not called for a loss that is mended within two seconds, nor for a first connection that takes up to three. */
-  readonly onDown: (reason: string) => void;
+  readonly onDown: (reason: string, code: string | undefined) => void;
 }
 
 /** Keeps one connection to an upstream, opening it again whenever it is lost. */
@@ -66,19 +66,20 @@ export function createKeeper(options: KeeperOptions): Keeper {
       void connection.closed.then((reason) => reopen(reason, startedAt, patienceMs));
       return connection;
     } catch (error) {
-      reopen(messageOf(error), startedAt, wasUp ? 0 : Math.max(0, firstDueAt - clock.monotonic()));
+      const patience = wasUp ? 0 : Math.max(0, firstDueAt - clock.monotonic());
+      reopen(messageOf(error), startedAt, patience, codeOf(error));
       throw lost(messageOf(error));
     }
   }
-  function reopen(reason: string, startedAt: number, patience: number): void {
+  function reopen(reason: string, startedAt: number, patience: number, code?: string): void {
     if (stopping.signal.aborted) return;
     failures = clock.monotonic() - startedAt > stableMs ? 1 : failures + 1;
     const delay = backoffDelay(reconnect, failures, options.random.fraction());
     log.warn('The MCP server is not there', { reason, retryInMs: Math.round(delay) });
     if (delay > tolerableMs) unavailable = reason;
     cancelDown();
-    if (patience === 0) options.onDown(reason);
-    else cancelDown = clock.after(patience, () => options.onDown(reason));
+    if (patience === 0) options.onDown(reason, code);
+    else cancelDown = clock.after(patience, () => options.onDown(reason, code));
     current = clock.sleep(delay, stopping.signal).then(connect);
     current.catch(() => undefined);
   }
@@ -105,7 +106,7 @@ function lost(reason: string): AgentServerError {
 }
 
 /** Rejects with the signal's reason when it is aborted first. */
-function orAbort<T>(pending: Promise<T>, signal: AbortSignal): Promise<T> {
+export function orAbort<T>(pending: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
   if (signal.aborted) onAbort();

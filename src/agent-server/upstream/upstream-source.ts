@@ -77,7 +77,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
       void watch.replay(connection);
     },
     onUp: () => setStatus({ ready: true, reason: 'Ready', message: '' }),
-    onDown: (reason) => setStatus({ ready: false, reason: 'UpstreamNotReady', message: reason }),
+    onDown: (message, code) => setStatus({ ready: false, reason: reasonOf(code), message }),
   });
   const watch = createResourceWatch({
     log,
@@ -138,6 +138,10 @@ function createPass({ settings }: UpstreamSourceOptions, bridge: Bridge, keeper:
     return bridge.request({ era: served, oneByOne }, method, params, context, send);
   };
 }
+function reasonOf(code: string | undefined): string {
+  return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';
+}
+
 
 function withOwnMeta(params: Params): Params {
   if (params['_meta'] === undefined) return params;

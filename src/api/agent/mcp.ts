@@ -1,51 +1,8 @@
 import { z } from 'zod';
-import {
-  commandLine,
-  configMapKeyRef,
-  listMap,
-  listOf,
-  port,
-  relativePath,
-  secretKeyRef,
-  text,
-} from '../schema/fields.ts';
-import { exactlyOne, notYet, withRules } from '../schema/rules.ts';
+import { commandLine, listMap, port, relativePath, text } from '../schema/fields.ts';
+import { exactlyOne, withRules } from '../schema/rules.ts';
+import { remoteFields, remoteRules } from './mcp-remote.ts';
 import { promptSchema, resourceSchema, toolSchema } from './mcp-tools.ts';
-
-const headerFrom = withRules(
-  z.strictObject({
-    name: text(128)
-      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be an HTTP header name')
-      .describe('Header name.'),
-    value: z.string().max(4096).describe('Its value in clear.').optional(),
-    secretKeyRef: secretKeyRef.describe('A key of a Secret.').optional(),
-    configMapKeyRef: configMapKeyRef.describe('A key of a ConfigMap.').optional(),
-  }),
-  [exactlyOne(['value', 'secretKeyRef', 'configMapKeyRef'])],
-);
-
-const oauthSchema = withRules(
-  z.strictObject({
-    mode: z
-      .enum(['clientCredentials', 'perUser'])
-      .describe('clientCredentials: one identity for all callers. perUser: each caller logs in.'),
-    issuer: text(2048)
-      .describe('Authorization server. Default: what the upstream’s metadata says.')
-      .optional(),
-    clientId: text(1024).describe('Client id. Default: registered dynamically.').optional(),
-    clientSecretRef: secretKeyRef.describe('Client secret.').optional(),
-    scopes: listOf(text(255), 64).describe('Scopes asked for.').optional(),
-  }),
-  [
-    {
-      rule: "self.mode != 'clientCredentials' || (has(self.clientId) && has(self.clientSecretRef))",
-      message: 'clientCredentials needs clientId and clientSecretRef',
-      holds: (oauth) =>
-        oauth.mode !== 'clientCredentials' ||
-        (oauth.clientId !== undefined && oauth.clientSecretRef !== undefined),
-    },
-  ],
-);
 
 /** An MCP server that the agent-server speaks for. */
 const upstreamSchema = withRules(
@@ -61,13 +18,7 @@ const upstreamSchema = withRules(
       .regex(/^\/[^?#\s]*$/, 'must begin with "/" and have no query')
       .describe('Path of the HTTP MCP server on that port. Default: /mcp.')
       .optional(),
-    url: notYet(text(2048).regex(/^https?:\/\/[^\s]+$/, 'must be an http or https URL'))
-      .describe('Address of a remote MCP server.')
-      .optional(),
-    headersFrom: notYet(listMap(headerFrom, 'name', 32))
-      .describe('Headers sent to url.')
-      .optional(),
-    oauth: notYet(oauthSchema).describe('How to log in at url.').optional(),
+    ...remoteFields,
   }),
   [
     exactlyOne(['stdio', 'port', 'url']),
@@ -83,12 +34,7 @@ const upstreamSchema = withRules(
       at: '.cwd',
       holds: (upstream) => upstream.cwd === undefined || upstream.stdio !== undefined,
     },
-    {
-      rule: '(!has(self.headersFrom) && !has(self.oauth)) || has(self.url)',
-      message: 'headersFrom and oauth belong to url; give url or remove them',
-      holds: (upstream) =>
-        (upstream.headersFrom === undefined && upstream.oauth === undefined) || upstream.url !== undefined,
-    },
+    ...remoteRules,
   ],
 );
 

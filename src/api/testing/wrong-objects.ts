@@ -113,6 +113,29 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
     { mcp: { upstream: { stdio: ['x'], path: '/mcp' } } },
     'spec.mcp.upstream.path: path belongs to port; give port or remove path',
   ],
+  [
+    { mcp: { upstream: { port: 7001, headersFrom: [{ name: 'X-Key', value: 'k' }] } } },
+    'spec.mcp.upstream: headersFrom, oauth and ca belong to url; give url or remove them',
+  ],
+  [
+    { mcp: { upstream: { url: 'ftp://x.example' } } },
+    'spec.mcp.upstream.url: must be an http or https URL without user and fragment',
+  ],
+  [
+    {
+      mcp: {
+        upstream: {
+          url: 'http://x.example',
+          headersFrom: [{ name: 'X-Key', secretKeyRef: { name: 's', key: 'k' } }],
+        },
+      },
+    },
+    'spec.mcp.upstream.url: oauth and headers from Secrets would go over http in clear; use an https URL',
+  ],
+  [
+    { mcp: { upstream: { url: 'https://x.example', oauth: { mode: 'clientCredentials', clientId: 'c' } } } },
+    'spec.mcp.upstream.oauth: clientCredentials needs clientId and clientSecretRef or privateKeyRef',
+  ],
   [{ mcp: { upstream: { port: 70_000 } } }, 'spec.mcp.upstream.port: must be at most 65535'],
   [{ mcp: { maxParallelTasks: 0 } }, 'spec.mcp.maxParallelTasks: must be at least 1'],
   [tool({ command: undefined }), 'spec.mcp.tools[0].command: is required; it must be text or a list'],

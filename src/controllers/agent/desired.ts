@@ -133,6 +133,7 @@ function agentServerOf(facts: AgentFacts, id: AgentIdentity): Workload['agentSer
     agent: { ...id, principal: principalOf(id.namespace, id.name) },
     keys: keys.map(({ kid, secret }) => ({ kid, secret: secret.toString('base64url') })),
     ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
+    ...(facts.upstream === undefined ? {} : { upstream: facts.upstream }),
     env: {
       ...facts.environment.values,
       ...(current === undefined ? {} : { PLOINKY_DERIVED_MASTER_KEY: current.secret.toString('hex') }),

@@ -1,4 +1,5 @@
 import type { Agent } from '#api/agent.ts';
+import type { UpstreamSecrets } from '#api/agent-server-config.ts';
 import type { AcceptedReason } from '#api/reasons.ts';
 import type { Availability } from '#drivers/driver.ts';
 import type { Observed, Workload } from '#drivers/workload.ts';
@@ -12,6 +13,8 @@ export interface AgentFacts {
   readonly refusals: readonly Refusal[];
   readonly runtime: RuntimeChoice;
   readonly environment: Environment;
+  /** What a remote upstream is asked with; undefined when the Agent has none. */
+  readonly upstream?: UpstreamSecrets | undefined;
   readonly dependencies: DependencyFacts;
   /** Current first; empty while the master Secret is not there yet. */
   readonly masterKeys: readonly MasterKey[];

@@ -51,12 +51,13 @@ function namespaceOf({ metadata }: Agent): string {
   return metadata.namespace ?? 'default';
 }
 
-interface CodeReference extends Ref {
+/** A reference with the path of the field that makes it. */
+export interface NamedReference extends Ref {
   readonly field: string;
 }
 
 /** What the fetch of a git source needs from the Agent's namespace. */
-export function codeReferences({ spec }: Pick<Agent, 'spec'>): CodeReference[] {
+export function codeReferences({ spec }: Pick<Agent, 'spec'>): NamedReference[] {
   const { credentials, ca } = spec.code?.git ?? {};
   return [
     ...(credentials === undefined ? [] : [{ field: 'spec.code.git.credentials', secretKeyRef: credentials }]),
@@ -64,7 +65,7 @@ export function codeReferences({ spec }: Pick<Agent, 'spec'>): CodeReference[] {
   ];
 }
 
-interface Found {
+export interface Found {
   readonly value?: string;
   readonly optional: boolean;
   readonly problem: string;
@@ -81,19 +82,24 @@ function follow(agent: Agent, entry: EnvVar, references: References): Found {
   return { value: entry.value ?? '', optional: false, problem: '', origin: 'value' };
 }
 
-interface KeyRef {
+export interface KeyRef {
   readonly name: string;
   readonly key: string;
   readonly optional?: boolean | undefined;
 }
 
 /** One of the two. */
-interface Ref {
+export interface Ref {
   readonly secretKeyRef?: KeyRef | undefined;
   readonly configMapKeyRef?: KeyRef | undefined;
 }
 
-function followRef(agent: Agent, { secretKeyRef, configMapKeyRef }: Ref, references: References): Found {
+/** The value that a reference leads to, else why it leads nowhere. */
+export function followRef(
+  agent: Agent,
+  { secretKeyRef, configMapKeyRef }: Ref,
+  references: References,
+): Found {
   const namespace = namespaceOf(agent);
   if (secretKeyRef !== undefined) {
     const secret = references.secret(namespace, secretKeyRef.name);

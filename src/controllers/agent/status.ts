@@ -206,7 +206,13 @@ const settledReasons = new Set([
 ]);
 
 /** Said by the agent-server of a workload that runs. */
-const serverFaults = new Set(['ConfigProblems', 'ConfigInvalid', 'UpstreamNotReady']);
+const serverFaults = new Set([
+  'ConfigProblems',
+  'ConfigInvalid',
+  'UpstreamNotReady',
+  'UpstreamNotAllowed',
+  'UpstreamUnauthorized',
+]);
 
 function progressingOf(
   { agent }: AgentFacts,

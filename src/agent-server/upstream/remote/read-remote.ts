@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import type { AgentServerConfig } from '#api/agent-server-config.ts';
+import { messageOf } from '#kit/errors.ts';
+import { isObject } from '#kit/json.ts';
+import { AgentServerError } from '../../errors.ts';
+import type { RemoteOAuth, RemoteOptions } from './remote.ts';
+
+type Remote = Pick<RemoteOptions, 'url' | 'oauth' | 'proxyPort' | 'machineAuthorities'>;
+
+/** What `mcp.upstream` says of a remote server. Throws InvalidConfig. */
+export function readRemote(upstream: Record<string, unknown>, config: AgentServerConfig): Remote {
+  const url = URL.parse(String(upstream['url']));
+  if (url === null) throw wrong('url', 'is no URL');
+  const { oauth } = upstream;
+  return {
+    url,
+    oauth: isObject(oauth) ? readOAuth(oauth) : undefined,
+    // The one forwarder that adds a credential leads to the egress proxy.
+    proxyPort: config.forwards.find(({ proxyAuthorization }) => proxyAuthorization !== undefined)?.listen,
+    machineAuthorities: readAuthorities(config.env['NODE_EXTRA_CA_CERTS']),
+  };
+}
+
+function readOAuth({ mode, clientId, issuer, scopes }: Record<string, unknown>): RemoteOAuth {
+  if (mode !== 'clientCredentials') throw wrong('oauth.mode', `${String(mode)} is not implemented`);
+  if (typeof clientId !== 'string') throw wrong('oauth.clientId', 'is needed');
+  return {
+    clientId,
+    ...(typeof issuer === 'string' && { issuer }),
+    ...(Array.isArray(scopes) && { scopes: scopes.map(String) }),
+  };
+}
+
+/** Authorities of the machine, or of `spec.env`, that are trusted beside the public ones. */
+function readAuthorities(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new AgentServerError('InvalidConfig', `NODE_EXTRA_CA_CERTS: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function wrong(field: string, problem: string): AgentServerError {
+  return new AgentServerError('InvalidConfig', `mcp.upstream.${field}: ${problem}`);
+}
