@@ -13,6 +13,7 @@ export interface HttpSessionOptions {
   readonly startMs: number;
   readonly maxMessageBytes: number;
   readonly maxDepth?: number;
+  /** Levels of nesting of one message. Default: as the settings have it. */
   /** Upstream sessions of single clients at once. */
   readonly maxSessions: number;
   /** Milliseconds until an unused one ends. */
@@ -66,14 +67,14 @@ export function connectorTo(
       onLost: (reason) => client.markClosed(reason),
     });
     const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
-    await open().catch((error: unknown) => {
-      release();
-      throw error;
-    });
     const release = () => {
       target.agent.destroy();
       target.streams.destroy();
     };
+    await open().catch((error: unknown) => {
+      release();
+      throw error;
+    });
     // What is lost takes every client's session with it; the next connection begins anew.
     void client.closed.then(() => {
       client.hush();
@@ -86,11 +87,13 @@ export function connectorTo(
       },
       closed: client.closed,
       request: (method, params, call) =>
-        // A server of 2026-07-28 asks in its results, and needs no session of a client.
       markClosed: client.markClosed,
+        // A server of 2026-07-28 asks in its results, and needs no session of a client.
         (isStateless(client.info) ? undefined : clients.request(method, params, call)) ??
         client.request(method, params, call, open),
       subscribe: (uri) => client.subscribe(uri),
+      probe: (call) => client.request(isStateless(client.info) ? 'server/discover' : 'ping', {}, call, open),
+      listen: client.listenFor,
       unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
       async close() {
