@@ -12,8 +12,8 @@ export interface HttpSessionOptions {
   /** Milliseconds for the handshake. */
   readonly startMs: number;
   readonly maxMessageBytes: number;
-  readonly maxDepth?: number;
   /** Levels of nesting of one message. Default: as the settings have it. */
+  readonly maxDepth?: number;
   /** Upstream sessions of single clients at once. */
   readonly maxSessions: number;
   /** Milliseconds until an unused one ends. */
@@ -66,11 +66,11 @@ export function connectorTo(
       open: (capabilities, answer, stop) => openLink(options, target, events, { capabilities, answer, stop }),
       onLost: (reason) => client.markClosed(reason),
     });
-    const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
     const release = () => {
       target.agent.destroy();
       target.streams.destroy();
     };
+    const open = () => client.open({ signal, timeoutMs: startMs, context: undefined });
     await open().catch((error: unknown) => {
       release();
       throw error;
@@ -86,14 +86,13 @@ export function connectorTo(
         return client.info;
       },
       closed: client.closed,
-      request: (method, params, call) =>
       markClosed: client.markClosed,
+      request: (method, params, call) =>
         // A server of 2026-07-28 asks in its results, and needs no session of a client.
         (isStateless(client.info) ? undefined : clients.request(method, params, call)) ??
         client.request(method, params, call, open),
-      subscribe: (uri) => client.subscribe(uri),
       probe: (call) => client.request(isStateless(client.info) ? 'server/discover' : 'ping', {}, call, open),
-      listen: client.listenFor,
+      subscribe: (uri) => client.subscribe(uri),
       unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
       async close() {
