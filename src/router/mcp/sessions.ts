@@ -38,7 +38,7 @@ export interface Sessions {
 }
 
 const purpose = 'mcp-session';
-/** Ids that need not be opened again at each request. */
+/** Ids that need not be opened again at each request: the last ones. */
 const mostOpened = 10_000;
 
 export function createSessions(options: {
@@ -67,17 +67,15 @@ export function createSessions(options: {
       if (session === undefined || session.expires <= seconds()) return undefined;
       if (session.scope !== scope || session.user !== (caller.user?.id ?? '')) return undefined;
       if (known === undefined) {
-        if (opened.size >= mostOpened) opened.clear();
         opened.set(id, session);
+        if (opened.size > mostOpened) dropOldest(opened);
       }
       return ended.has(session.key) ? undefined : session;
     },
     end({ key, expires }) {
       if (expires <= seconds()) return;
       ended.set(key, expires);
-      if (ended.size <= (options.tombstones ?? 100_000)) return;
-      const [oldest] = ended.keys();
-      if (oldest !== undefined) ended.delete(oldest);
+      if (ended.size > (options.tombstones ?? 100_000)) dropOldest(ended);
     },
     lastEnded(most) {
       const now = seconds();
@@ -85,6 +83,11 @@ export function createSessions(options: {
       return live.slice(-most).map(([key, expires]) => ({ key, expires }));
     },
   };
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
 }
 
 /** What an agent-server is told about the session. */
