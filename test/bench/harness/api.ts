@@ -44,7 +44,10 @@ export async function startApi(scope: Scope): Promise<BenchApi> {
   const paths = await locateWorkspace(root, env);
   await ensureWorkspace(paths, hostFacts(env).uid);
   const startMain = (name: string, flags: readonly string[], options: StartOptions = {}) =>
-    scope.start(join(checkout, `src/main/${name}.ts`), ['--workspace', root, ...flags], { ...options, env });
+    scope.start(join(checkout, `src/main/${name}.ts`), ['--workspace', root, ...flags], {
+      ...options,
+      env: { ...options.env, ...env },
+    });
   const apiserver = startMain('apiserver', []);
   const client = createClient({ endpoint: unixEndpoint(paths.apiSocket), clock: systemClock });
   scope.defer(() => client.close());

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 
 /** Where and when figures were taken: absolute ones mean nothing without it. */
@@ -58,6 +58,15 @@ export function residentMiB(pid: number): number {
   try {
     const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
     return Number(match?.[1]) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Open descriptors of a process; NaN without /proc. */
+export function descriptorsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
   } catch {
     return Number.NaN;
   }

@@ -15,9 +15,17 @@ export interface Lag {
 export interface Probe {
   readonly nodeFlags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  heap(): Promise<{ readonly heapUsed: number; readonly rss: number }>;
+  heap(): Promise<{
+    readonly heapUsed: number;
+    readonly heapTotal: number;
+    /** What objects of the heap hold outside of it. */
+    readonly external: number;
+    readonly rss: number;
+  }>;
   /** Since the last time it was asked. */
   lag(): Promise<Lag>;
+  /** Timers, sockets and what else keeps it alive, counted by kind. */
+  resources(): Promise<Readonly<Record<string, number>>>;
 }
 
 let serial = 0;
@@ -34,5 +42,6 @@ export function createProbe(scope: Scope, options: { readonly ballastMiB?: numbe
     env: { PROBE_SOCKET: socket, PROBE_BALLAST_MIB: String(options.ballastMiB ?? 0) },
     heap: () => ask('heap'),
     lag: () => ask('lag'),
+    resources: () => ask('resources'),
   };
 }

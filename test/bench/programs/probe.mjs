@@ -1,6 +1,7 @@
 // Loaded into a process that is measured, by `node --import`: answers one word a connection on PROBE_SOCKET with a
 // line of JSON, so that memory and event-loop lag are seen from within without the product knowing of it.
 //   heap: bytes in use after a collection (needs --expose-gc) · lag: milliseconds since the last `lag`
+//   resources: what keeps the process alive, by kind, as process.getActiveResourcesInfo says
 // PROBE_BALLAST_MIB fills the heap with live objects first.
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -12,8 +13,8 @@ lag.enable();
 function heap() {
   globalThis.gc?.();
   globalThis.gc?.();
-  const { heapUsed, rss } = process.memoryUsage();
-  return { heapUsed, rss };
+  const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
+  return { heapUsed, heapTotal, external, rss };
 }
 
 /** Beyond the timer's own period; nanoseconds inside, milliseconds outside. */
@@ -42,7 +43,13 @@ function fillHeap(mebibytes) {
 
 const ballast = fillHeap(Number(process.env.PROBE_BALLAST_MIB ?? 0));
 
-const answers = { heap, lag: takeLag, size: () => ({ objects: ballast.length }) };
+function resources() {
+  const counts = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+const answers = { heap, lag: takeLag, resources, size: () => ({ objects: ballast.length }) };
 const server = createServer((socket) => {
   socket.on('error', () => undefined);
   socket.once('data', (word) => socket.end(`${JSON.stringify(answers[String(word).trim()]())}\n`));
