@@ -205,7 +205,7 @@ test('a tool speaks on descriptor 3: progress, logs, errors, whole results', { t
     params: { name: 'progress', arguments: {}, _meta: { progressToken: 'p' } },
   };
   const answer = await server.post(message, session);
-  const events = [...answer.text.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1] ?? ''));
+  const events = [...answer.text.matchAll(/^data: (.+)$/gm)].map((match) => JSON.parse(match[1] ?? ''));
   assert.match(String(answer.headers['content-type']), /event-stream/);
   assert.deepEqual(events[0].params, { progressToken: 'p', progress: 1, total: 2 });
   assert.deepEqual([events[1].method, events[1].params.data], ['notifications/message', 'hi']);

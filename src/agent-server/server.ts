@@ -38,6 +38,8 @@ import { createMemoryQueue } from './queue/memory-queue.ts';
 import type { TaskQueue } from './queue/queue.ts';
 import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
+import { createEventIds } from './streams/event-ids.ts';
+import { KeptStreams } from './streams/kept-streams.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 import { holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
@@ -58,6 +60,8 @@ export interface AgentServer {
   readonly address: string;
   /** Resolves when the tools are known, or known to be unavailable. */
   readonly settled: Promise<void>;
+  /** What is kept for clients that come back. */
+  readonly streams: Pick<KeptStreams, 'size' | 'bytes'>;
   /**
    * Takes up the keys, the forwards and the secrets of a remote upstream of a new configuration of the same agent;
    * everything else of it waits for a restart. Throws InvalidConfig or InvalidKey, and then changes nothing.
@@ -93,7 +97,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     upstreamSecrets: upstreamSecrets.current,
   });
   const keys = holdKeys(options);
-  const services = createServices(options, settings, source, keys.verifier);
+  const services = createServices(options, settings, source, keys);
   let stopping = false;
   let activity: Activity | undefined;
   const changes = createChanges({
@@ -121,6 +125,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   return {
     address,
     settled: source.settled,
+    streams: services.streams,
     reconfigure(next) {
       keys.use(next);
       forwards.use(next.forwards);
@@ -182,9 +187,12 @@ function createServices(
   options: AgentServerOptions,
   settings: Settings,
   source: Source,
-  verifier: Verifier,
+  { verifier, current }: HeldKeys,
 ): McpServices {
   const { clock, random } = options;
+  const { principal, instance } = options.config.agent;
+  const ids = createEventIds({ agent: principal, instance, keys: current });
+  const streams = new KeptStreams({ clock, random, ids, settings });
   let listing: Listing | undefined;
   source.onChange((change) => {
     if (change.type === 'catalog') listing = undefined;
@@ -199,9 +207,13 @@ function createServices(
       random,
       maxSessions: settings.maxSessions,
       idleMs: settings.sessionIdleMs,
-      onEnd: ({ id }) => source.endSession?.(id),
+      onEnd({ id, key }) {
+        streams.endSession(key);
+        source.endSession?.(id);
+      },
     }),
     subscriptions: createSubscriptions({ clock, ...settings }),
+    streams,
     listing: () => {
       listing ??= createListing(source.catalog);
       return listing;

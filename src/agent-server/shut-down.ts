@@ -28,6 +28,7 @@ export async function shutDown(running: ShutDownOptions): Promise<void> {
   changes.close();
   await drain(running);
   services.sessions.close();
+  services.streams.close();
   await queue.close();
   await source.close();
   server.closeAllConnections();
@@ -40,11 +41,12 @@ const lookMs = 20;
  * Takes no more connections and lets what runs or waits finish, for so many milliseconds. Requests are counted and
  * not connections: one that a client opened in advance never becomes idle for Node.
  */
-async function drain({ server, requests, queue, settings, clock }: ShutDownOptions): Promise<void> {
+async function drain({ server, requests, services, queue, settings, clock }: ShutDownOptions): Promise<void> {
   const end = clock.monotonic() + settings.drainMs;
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
   server.close();
-  while (clock.monotonic() < end && (requests.count > 0 || (await isBusy(queue)))) await clock.sleep(lookMs);
+  const runs = async () => requests.count > 0 || services.streams.running > 0 || (await isBusy(queue));
+  while (clock.monotonic() < end && (await runs())) await clock.sleep(lookMs);
 }
 
 /** Whether tasks run or wait. */

@@ -71,6 +71,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Sent only when the client asked for progress. */
   readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** The server ended its stream early and will be asked for the rest; undefined for clients that cannot do the same. */
+  readonly onPause?: ((retryMs: number | undefined) => void) | undefined;
   /**
    * Asks the client while the call runs; undefined where it cannot be asked. What it can answer, its
    * capabilities say. Rejects with RpcError, or the signal's reason.

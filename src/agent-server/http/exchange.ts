@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
 import { encodeMessage, sseHeaders, sseKeepAlive } from '#mcp/sse.ts';
+import type { KeptStream } from '../streams/kept-stream.ts';
 
 /**
  * The answer to one POST on /mcp. It is plain JSON unless something has to be told before the result, or the
@@ -11,10 +12,14 @@ export interface Exchange {
   notify(message: unknown): boolean;
   /** The answer as JSON text; ends the exchange. `status` counts only while nothing was streamed. */
   respond(json: string, status?: number): void;
-  /** Calls back when the client goes away before the answer. */
+  /** Calls back when the client goes away before the answer, and for good if it can take the stream up again. */
   onDisconnect(listener: () => void): void;
   /** Header sent with the answer, whatever its form. Must be set before anything is sent. */
   setHeader(name: string, value: string): void;
+  /** If it becomes a stream, then this one; after `afterMs` of silence, where that is said. Not for batches. */
+  keep(open: () => KeptStream, afterMs?: number): void;
+  /** Ends the connection of a kept stream; the client comes back for the rest, after `retryMs` where that is said. */
+  pause(retryMs?: number): void;
 }
 
 export interface ExchangeOptions {
@@ -30,39 +35,66 @@ export function createExchange(
 ): Exchange {
   const streams = acceptsStream(request);
   let streaming = false;
+  let open: (() => KeptStream) | undefined;
+  let kept: KeptStream | undefined;
   let cancelTimer = streams ? clock.after(keepAliveMs, keepAlive) : () => {};
 
   function startStream(): boolean {
     if (streaming) return true;
     if (!streams || response.headersSent || response.destroyed) return false;
-    response.writeHead(200, sseHeaders);
     streaming = true;
+    kept = open?.();
+    if (kept === undefined) response.writeHead(200, sseHeaders);
+    else {
+      cancelTimer();
+      kept.attach(response, 0);
+    }
     return true;
   }
   function keepAlive(): void {
-    if (!startStream()) return;
+    if (!startStream() || kept !== undefined) return;
     response.write(sseKeepAlive);
     cancelTimer = clock.after(keepAliveMs, keepAlive);
   }
   response.once('close', () => cancelTimer());
   return {
     notify(message) {
-      if (response.writableEnded || !startStream()) return false;
+      if (kept === undefined && (response.writableEnded || !startStream())) return false;
+      if (kept !== undefined) return kept.send(JSON.stringify(message));
       response.write(encodeMessage(message));
       return true;
     },
     respond(json, status = 200) {
       cancelTimer();
+      if (kept !== undefined) {
+        kept.finish(json);
+        return;
+      }
       if (response.writableEnded || response.destroyed) return;
       if (streaming) response.end(`event: message\ndata: ${json}\n\n`);
       else sendJson(response, status, json);
     },
     onDisconnect(listener) {
+      if (kept !== undefined) {
+        kept.whenGone(listener);
+        return;
+      }
       response.once('close', () => {
-        if (!response.writableFinished) listener();
+        if (kept !== undefined) kept.whenGone(listener);
+        else if (!response.writableFinished) listener();
       });
     },
     setHeader: (name, value) => void response.setHeader(name, value),
+    keep(openStream, afterMs) {
+      if (!streams || streaming) return;
+      open = openStream;
+      if (afterMs === undefined) return;
+      cancelTimer();
+      cancelTimer = clock.after(afterMs, keepAlive);
+    },
+    pause(retryMs) {
+      if (open !== undefined && startStream()) kept?.pause(retryMs);
+    },
   };
 }
 

@@ -21,15 +21,15 @@ export function announceChanges(services: McpServices, changes: Changes): () => 
 }
 
 function announceList({ sessions, subscriptions }: McpServices, list: (typeof lists)[number]): void {
-  const notification = notificationOf(`notifications/${list}/list_changed`);
-  for (const session of sessions.all()) sendToSession(session, notification);
+  const json = JSON.stringify(notificationOf(`notifications/${list}/list_changed`));
+  for (const session of sessions.all()) sendToSession(session, json);
   subscriptions.announce(list);
 }
 
 function announceResource({ sessions, subscriptions }: McpServices, uri: string): void {
-  const notification = notificationOf('notifications/resources/updated', { uri });
+  const json = JSON.stringify(notificationOf('notifications/resources/updated', { uri }));
   for (const session of sessions.all()) {
-    if (session.subscriptions?.has(uri)) sendToSession(session, notification);
+    if (session.subscriptions?.has(uri)) sendToSession(session, json);
   }
   subscriptions.announce({ uri });
 }

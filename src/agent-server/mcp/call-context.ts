@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { CallContext, Progress } from '../source.ts';
 import type { Caller } from './guard.ts';
 import { askClient } from './questions.ts';
-import type { Session } from './session.ts';
+import { primes, type Session } from './session.ts';
 
 /** What is known of a request of either era before it goes to the source. */
 export interface Origin {
@@ -19,6 +19,8 @@ export interface Origin {
   readonly session: Session | undefined;
   /** Undefined for the sessions era. */
   readonly stateless: StatelessContext | undefined;
+  /** One of several in one body, which are answered together. */
+  readonly batch?: boolean;
 }
 
 const assumedLevel: LogLevel = 'info';
@@ -37,6 +39,7 @@ export function callContext(message: JsonRpcRequest, origin: Origin, signal: Abo
     capabilities: stateless?.capabilities ?? session?.capabilities ?? {},
     signal,
     onProgress: progressSender(message, exchange),
+    onPause: session !== undefined && primes(session) ? (retryMs) => exchange.pause(retryMs) : undefined,
     logLevel: stateless?.logLevel ?? session?.logLevel,
     ask:
       session === undefined

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readStandardHeaders } from '#mcp/headers.ts';
+import { headerOf, readStandardHeaders } from '#mcp/headers.ts';
 import { classifyInbound, type StatelessContext } from '#mcp/inbound.ts';
 import {
   errorCodes,
@@ -18,7 +18,8 @@ import type { WatchResources } from './listen.ts';
 import { sendError, sendSessionError } from './refuse.ts';
 import { refusal, serveRequest } from './serve-request.ts';
 import type { McpServices } from './services.ts';
-import { openSessionStream } from './session-stream.ts';
+import { ownerOf } from './session.ts';
+import { openSessionStream, resumeStream } from './session-stream.ts';
 import { resolveSession, serveSessionMessages } from './sessions-era.ts';
 
 /** MCP over Streamable HTTP, both eras: POST, and for sessions GET and DELETE. */
@@ -100,7 +101,7 @@ function watcherOf(
   return (uris) => watch(uris, callContext(message, origin, gone.signal));
 }
 
-/** The session's own stream, for what belongs to no request. */
+/** The session's own stream, for what belongs to no request; or the rest of one that its client lost. */
 function serveGet(request: IncomingMessage, response: ServerResponse, services: McpServices): void {
   if (!acceptsStream(request)) {
     sendError(response, 406, new RpcError(errorCodes.server, 'Accept must include text/event-stream'));
@@ -109,7 +110,10 @@ function serveGet(request: IncomingMessage, response: ServerResponse, services: 
   try {
     const caller = services.guard.admit(request, streamBinding, true);
     const session = resolveSession(request, caller, services.sessions);
-    openSessionStream(session, response, services);
+    const lastEventId = headerOf(request.headers, 'last-event-id');
+    const asked = { session, owner: ownerOf(caller, session), response };
+    if (lastEventId === undefined) openSessionStream(asked, services);
+    else resumeStream(asked, lastEventId, services);
   } catch (error) {
     sendSessionError(response, error);
   }

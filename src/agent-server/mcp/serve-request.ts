@@ -7,7 +7,7 @@ import { InvocationRejected } from '#wire/errors.ts';
 import { callContext, type Origin } from './call-context.ts';
 import { serverInfo } from './listing.ts';
 import type { McpServices } from './services.ts';
-import { callsOf } from './session.ts';
+import { callsOf, ownerOf, primes } from './session.ts';
 
 /** The answer to one request: JSON text of the response and the HTTP status if it is sent alone. */
 export interface Answer {
@@ -88,7 +88,8 @@ function rawResponse(message: JsonRpcRequest, resultJson: string): string {
 }
 
 /** Runs until it is answered, cancelled, or (stateless only) the client goes away. */
-async function askSource(message: JsonRpcRequest, origin: Origin, { source }: McpServices) {
+async function askSource(message: JsonRpcRequest, origin: Origin, services: McpServices) {
+  const { source } = services;
   const params = withoutTask(message.params ?? {}, origin);
   if (origin.stateless !== undefined && message.method === 'tools/call') {
     const tool = source.catalog.tools.find(({ name }) => name === params['name']);
@@ -97,6 +98,7 @@ async function askSource(message: JsonRpcRequest, origin: Origin, { source }: Mc
   const controller = new AbortController();
   const calls = origin.session === undefined ? undefined : callsOf(origin.session);
   calls?.set(message.id, controller);
+  keepStream(message, origin, services);
   if (origin.stateless !== undefined) {
     origin.exchange.onDisconnect(() =>
       controller.abort(new RpcError(errorCodes.internal, 'The client went away')),
@@ -107,6 +109,20 @@ async function askSource(message: JsonRpcRequest, origin: Origin, { source }: Mc
   } finally {
     if (calls?.get(message.id) === controller) calls.delete(message.id);
   }
+}
+
+/** A client with a session can come back for what it is told before the answer, and for the answer then. */
+function keepStream(message: JsonRpcRequest, origin: Origin, { streams, settings }: McpServices): void {
+  const { session, caller, exchange } = origin;
+  if (session === undefined || origin.batch) return;
+  const primed = primes(session);
+  const of = () => ({
+    session: session.key,
+    owner: ownerOf(caller, session),
+    request: message.id,
+    primes: primed,
+  });
+  exchange.keep(() => streams.open(of()), primed ? settings.streamAfterMs : undefined);
 }
 
 /** Tasks of the sessions era are not announced, so that a call which wants to be one just runs. */

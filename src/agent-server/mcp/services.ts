@@ -1,6 +1,7 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Source } from '../source.ts';
+import type { KeptStreams } from '../streams/kept-streams.ts';
 import type { Guard } from './guard.ts';
 import type { Subscriptions } from './listen.ts';
 import type { Listing } from './listing.ts';
@@ -14,6 +15,7 @@ export interface McpServices {
   readonly guard: Guard;
   readonly sessions: Sessions;
   readonly subscriptions: Subscriptions;
+  readonly streams: KeptStreams;
   readonly settings: Settings;
   readonly clock: Clock;
 }

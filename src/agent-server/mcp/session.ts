@@ -1,5 +1,10 @@
-import type { JsonRpcNotification, JsonRpcResponse, RequestId } from '#mcp/jsonrpc.ts';
+import type { JsonRpcResponse, RequestId } from '#mcp/jsonrpc.ts';
 import type { LogLevel } from '#mcp/types.ts';
+import type { KeptStream } from '../streams/kept-stream.ts';
+import type { Caller } from './guard.ts';
+
+/** From this revision on a server may end a stream at any time and be asked for the rest. */
+const firstPolledRevision = '2025-11-25';
 
 /**
  * What is remembered between the requests of one client of the sessions era. All of a session's state is
@@ -24,15 +29,10 @@ export interface Session {
   questions: Map<RequestId, (response: JsonRpcResponse) => void> | undefined;
   /** Questions put to the client so far; numbers their ids. */
   asked: number;
-  /** Open GET streams; a notification goes to the youngest. */
-  streams: SessionStream[] | undefined;
+  /** GET streams, the youngest last; a notification goes to the youngest that is read, else waits in the youngest. */
+  streams: KeptStream[] | undefined;
   /** Monotonic milliseconds. */
   lastUsed: number;
-}
-
-export interface SessionStream {
-  send(message: JsonRpcNotification): void;
-  close(): void;
 }
 
 export function newSession(key: string, id: string, revision: string, now: number): Session {
@@ -52,12 +52,31 @@ export function newSession(key: string, id: string, revision: string, now: numbe
   };
 }
 
-/** Sends to the client's own stream; dropped when it holds none open. */
-export function sendToSession(session: Session, message: JsonRpcNotification): void {
-  session.streams?.at(-1)?.send(message);
+/** Sends to the client's own stream, as JSON text; dropped when it has none to come back to. */
+export function sendToSession({ streams }: Session, json: string): void {
+  if (streams === undefined) return;
+  const stream = streams.findLast(({ hasReader }) => hasReader) ?? streams.at(-1);
+  stream?.send(json);
+}
+
+/** Whether nobody listens and nothing runs. */
+export function isIdle({ streams, calls }: Session): boolean {
+  return (calls?.size ?? 0) === 0 && !(streams ?? []).some(({ hasReader }) => hasReader);
 }
 
 export function callsOf(session: Session): Map<RequestId, AbortController> {
   session.calls ??= new Map();
   return session.calls;
+}
+
+/** Whether its client knows events without data, by which a stream can be taken up before it told anything. */
+export function primes({ revision }: Session): boolean {
+  return revision >= firstPolledRevision;
+}
+
+/** Whose limits count for what the session keeps: the user, or the session where nobody in particular calls. */
+export function ownerOf({ claims }: Caller, session: Session): string {
+  return claims === undefined || claims.sub === ''
+    ? session.key
+    : JSON.stringify([claims.caller, claims.sub]);
 }

@@ -55,7 +55,7 @@ async function serveAny(
   exchange: Exchange,
   services: McpServices,
 ): Promise<Answer | undefined> {
-  if (isRequest(message)) return serveOne(message, request, response, exchange, services);
+  if (isRequest(message)) return serveOne(message, request, response, exchange, services, true);
   try {
     const caller = services.guard.admitMessage(request, message);
     const session = resolveSession(request, caller, services.sessions);
@@ -74,6 +74,7 @@ async function serveOne(
   response: ServerResponse,
   exchange: Exchange,
   services: McpServices,
+  batch = false,
 ): Promise<Answer | undefined> {
   let caller: Caller;
   try {
@@ -89,7 +90,7 @@ async function serveOne(
     sendSessionError(response, error);
     return undefined;
   }
-  return serveRequest(message, { request, exchange, caller, session, stateless: undefined }, services);
+  return serveRequest(message, { request, exchange, caller, session, stateless: undefined, batch }, services);
 }
 
 /** A router's request of a client without a session, such as one agent calling another. */

@@ -1,6 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
-import { newSession, type Session } from './session.ts';
+import { isIdle, newSession, type Session } from './session.ts';
 
 export interface Sessions {
   /** A new session of a direct client, under an id of its own. */
@@ -26,7 +26,7 @@ const routerPrefix = 'router:';
 export interface SessionsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** When more are needed, the longest unused one without an open stream or a running call ends. */
+  /** When more are needed, the longest unused one without a stream that is read or a running call ends. */
   readonly maxSessions: number;
   /** Milliseconds. */
   readonly idleMs: number;
@@ -102,8 +102,4 @@ export function createSessions({ clock, random, maxSessions, idleMs, onEnd }: Se
       for (const session of [...sessions.values()]) end(session, false);
     },
   };
-}
-
-function isIdle(session: Session): boolean {
-  return (session.streams?.length ?? 0) === 0 && (session.calls?.size ?? 0) === 0;
 }

@@ -182,12 +182,13 @@ export function tokenFor(
 export async function openSession(
   server: Pick<TestServer, 'post'>,
   capabilities: object = {},
+  protocolVersion = '2025-11-25',
 ): Promise<string> {
   const answer = await server.post({
     jsonrpc: '2.0',
     id: 0,
     method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'test', version: '1' } },
+    params: { protocolVersion, capabilities, clientInfo: { name: 'test', version: '1' } },
   });
   return String(answer.headers['mcp-session-id']);
 }

@@ -282,8 +282,10 @@ export class HttpClient {
       const answer = await this.#exchange(info, message, signal, call.context, take);
       this.#keepSession(info, answer, outcome);
       let { resume } = answer;
-      while (outcome === undefined && resume !== undefined)
+      while (outcome === undefined && resume !== undefined) {
+        call.context?.onPause?.(resume.retryMs);
         resume = await this.#resume(info, resume, signal, take);
+      }
       if (outcome === undefined) throw unanswered(answer.status);
       if (outcome instanceof RpcError) throw outcome;
       return outcome;

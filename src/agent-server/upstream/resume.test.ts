@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { encodeEvent, encodeMessage, sseHeaders } from '#mcp/sse.ts';
-import { testServer } from '../testing/harness.ts';
+import { askForEvents } from '../testing/event-client.ts';
+import { openSession, testServer, toolCall } from '../testing/harness.ts';
 
 const limits = { timeout: 30_000 };
 
@@ -50,13 +51,13 @@ function answerOf(method: string): object {
   return { error: { code: -32601, message: `no ${method}` } };
 }
 
-async function callThrough(t: TestContext, port: number) {
+async function callThrough(t: TestContext, port: number, protocolVersion = '2025-06-18') {
   const agent = await testServer(t, { mcp: { upstream: { port } } });
   const session = await agent.post({
     jsonrpc: '2.0',
     id: 0,
     method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+    params: { protocolVersion, capabilities: {}, clientInfo: { name: 't', version: '1' } },
   });
   const headers = { 'mcp-session-id': String(session.headers['mcp-session-id']) };
   return agent.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'late' } }, headers);
@@ -80,5 +81,39 @@ test(
     const { port } = await startUpstream(t, 0);
     const answer = await callThrough(t, port);
     assert.match(answer.json.error.message, /gave no answer/);
+  },
+);
+
+test(
+  'a client that can come back is let go whenever the server ends its stream, with the pause it wants',
+  limits,
+  async (t) => {
+    const { port, asked } = await startUpstream(t, 2);
+    const agent = await testServer(t, { mcp: { upstream: { port } } });
+    const headers = {
+      'mcp-session-id': await openSession(agent),
+      'mcp-protocol-version': '2025-11-25',
+    };
+    const url = `${agent.url}/mcp`;
+    const call = await askForEvents(t, url, { headers, message: toolCall('late') });
+    await call.until('it ends', () => call.ended === 'complete');
+    assert.deepEqual(
+      call.events.map(({ data, retry }) => [data, retry]),
+      [
+        ['', 1000],
+        ['', 60],
+      ],
+    );
+    let last = call.lastEventId;
+    for (let poll = 0; poll < 10; poll += 1) {
+      const back = await askForEvents(t, url, { headers: { ...headers, 'last-event-id': last ?? '' } });
+      await back.until('it ends', () => back.ended === 'complete');
+      last = back.lastEventId ?? last;
+      if (back.messages().length === 0) continue;
+      assert.equal(back.messages()[0]?.result.content[0]?.text, 'late');
+      assert.deepEqual(asked, ['event-0', 'event-1']);
+      return;
+    }
+    assert.fail('no answer came');
   },
 );

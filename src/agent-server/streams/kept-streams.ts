@@ -1,0 +1,185 @@
+import type { Clock } from '#kit/clock.ts';
+import type { Random } from '#kit/random.ts';
+import type { RequestId } from '#mcp/jsonrpc.ts';
+import type { Settings } from '../config/settings.ts';
+import type { EventIds } from './event-ids.ts';
+import { KeptStream, type StreamOf, type StreamRules } from './kept-stream.ts';
+
+export type Found =
+  | { readonly kind: 'kept'; readonly stream: KeptStream; readonly cursor: number }
+  /** It was one of this session's, and is not here any more. `request`: what it answered, as far as that is known. */
+  | { readonly kind: 'lost'; readonly own: boolean; readonly request: RequestId | undefined }
+  /** Not made by this agent for this session. */
+  | { readonly kind: 'unknown' };
+
+export interface KeptStreamsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: EventIds;
+  readonly settings: Pick<
+    Settings,
+    | 'keepAliveMs'
+    | 'streamRetryMs'
+    | 'resumeMs'
+    | 'maxStreamEvents'
+    | 'maxStreamBytes'
+    | 'maxStreamBytesPerUser'
+    | 'maxStreamBytesInAll'
+  >;
+}
+
+/** Streams that count for one limit, in order of age. */
+class Share {
+  bytes = 0;
+  readonly running = new Set<KeptStream>();
+  readonly over = new Set<KeptStream>();
+
+  delete(stream: KeptStream): void {
+    this.running.delete(stream);
+    this.over.delete(stream);
+  }
+
+  get isEmpty(): boolean {
+    return this.running.size + this.over.size === 0;
+  }
+}
+
+/** Streams that clients can take up again, and the limits of what is kept for them. */
+export class KeptStreams {
+  readonly #options: KeptStreamsOptions;
+  readonly #rules: StreamRules;
+  readonly #streams = new Map<string, KeptStream>();
+  readonly #bySession = new Map<string, Set<KeptStream>>();
+  readonly #byOwner = new Map<string, Share>();
+  readonly #all = new Share();
+  /** Take back when a stream is forgotten. */
+  readonly #deadlines = new Map<KeptStream, () => void>();
+
+  constructor(options: KeptStreamsOptions) {
+    const { clock, ids, settings } = options;
+    this.#options = options;
+    this.#rules = {
+      clock,
+      ids,
+      keepAliveMs: settings.keepAliveMs,
+      retryMs: settings.streamRetryMs,
+      maxEvents: settings.maxStreamEvents,
+      maxBytes: settings.maxStreamBytes,
+      onBytes: (stream, change) => this.#charge(stream, change),
+      onReader: (stream, hasReader) => this.#onReader(stream, hasReader),
+      onOver: (stream) => this.#onOver(stream),
+    };
+  }
+
+  open(of: StreamOf): KeptStream {
+    const name = this.#options.random.bytes(9).toString('base64url');
+    const stream = new KeptStream(name, of, this.#rules);
+    this.#streams.set(name, stream);
+    const own = this.#byOwner.get(of.owner) ?? new Share();
+    this.#byOwner.set(of.owner, own);
+    own.running.add(stream);
+    this.#all.running.add(stream);
+    const ofSession = this.#bySession.get(of.session) ?? new Set();
+    this.#bySession.set(of.session, ofSession.add(stream));
+    this.#wait(stream);
+    return stream;
+  }
+
+  /** What an event's id of this session leads to. */
+  find(session: string, eventId: string): Found {
+    const position = this.#options.ids.read(session, eventId);
+    if (position === undefined) return { kind: 'unknown' };
+    const { stream: name, cursor, own, request } = position;
+    const stream = this.#streams.get(name);
+    return stream === undefined ? { kind: 'lost', own, request } : { kind: 'kept', stream, cursor };
+  }
+
+  /** Forgets a stream; whoever reads it reads on. */
+  drop(stream: KeptStream): void {
+    if (!this.#streams.delete(stream.name)) return;
+    this.#stopWaiting(stream);
+    stream.forget();
+    this.#all.delete(stream);
+    const own = this.#byOwner.get(stream.owner);
+    own?.delete(stream);
+    if (own?.isEmpty) this.#byOwner.delete(stream.owner);
+    const ofSession = this.#bySession.get(stream.session);
+    ofSession?.delete(stream);
+    if (ofSession?.size === 0) this.#bySession.delete(stream.session);
+  }
+
+  /** Nobody may come back to a session that ended. */
+  endSession(session: string): void {
+    for (const stream of [...(this.#bySession.get(session) ?? [])]) this.drop(stream);
+  }
+
+  close(): void {
+    for (const stream of [...this.#streams.values()]) this.drop(stream);
+  }
+
+  /** Calls that go on, whether somebody reads or not. */
+  get running(): number {
+    return [...this.#all.running].filter(({ request }) => request !== undefined).length;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Of the events that are kept. */
+  get bytes(): number {
+    return this.#all.bytes;
+  }
+
+  #onReader(stream: KeptStream, hasReader: boolean): void {
+    if (hasReader) this.#stopWaiting(stream);
+    else if (this.#streams.has(stream.name)) this.#wait(stream);
+    else stream.forget();
+  }
+
+  #onOver(stream: KeptStream): void {
+    if (!this.#streams.has(stream.name)) return;
+    for (const share of [this.#all, this.#byOwner.get(stream.owner)]) {
+      share?.running.delete(stream);
+      share?.over.add(stream);
+    }
+    this.#wait(stream);
+  }
+
+  #wait(stream: KeptStream): void {
+    this.#stopWaiting(stream);
+    const { clock, settings } = this.#options;
+    this.#deadlines.set(
+      stream,
+      clock.after(settings.resumeMs, () => this.drop(stream)),
+    );
+  }
+
+  #stopWaiting(stream: KeptStream): void {
+    this.#deadlines.get(stream)?.();
+    this.#deadlines.delete(stream);
+  }
+
+  #charge(stream: KeptStream, change: number): void {
+    const { maxStreamBytesPerUser, maxStreamBytesInAll } = this.#options.settings;
+    const own = this.#byOwner.get(stream.owner);
+    if (own !== undefined) own.bytes += change;
+    this.#all.bytes += change;
+    if (change <= 0) return;
+    if (own !== undefined) this.#shrink(own, maxStreamBytesPerUser);
+    this.#shrink(this.#all, maxStreamBytesInAll);
+  }
+
+  /** What is over goes first, then the events of what began first. */
+  #shrink(share: Share, most: number): void {
+    while (share.bytes > most) {
+      const [oldest] = share.over;
+      if (oldest !== undefined) this.drop(oldest);
+      else {
+        const running = share.running.values().find(({ bytes }) => bytes > 0);
+        if (running === undefined) return;
+        running.forgetEvents();
+      }
+    }
+  }
+}
