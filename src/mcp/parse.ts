@@ -25,6 +25,9 @@ export interface ParsedBody {
   readonly messages: readonly JsonRpcMessage[];
 }
 
+/** What is no JSON, or JSON beyond the limits: nothing in it was looked at. */
+export class UnreadableBody extends RpcError {}
+
 /**
  * Parses the body of a POST. The byte limit is the reader's business.
  * Throws RpcError `parse` for what is not JSON and `invalidRequest` for JSON that is not JSON-RPC,
@@ -50,27 +53,28 @@ export function readMessages(
   return { batch: true, messages: body.map(readMessage) };
 }
 
-/** JSON.parse with limits on nesting and on the number of values. Throws RpcError. */
+/** JSON.parse with limits on nesting and on the number of values. Throws UnreadableBody. */
 export function parseJson(
   text: string,
   { maxDepth, maxMembers }: Pick<ParseLimits, 'maxDepth' | 'maxMembers'> = defaultParseLimits,
 ): unknown {
-  if (text.length > 2 * maxDepth && nestsDeeper(text, maxDepth)) {
-    throw new RpcError(
-      errorCodes.invalidRequest,
-      `Invalid Request: JSON nests deeper than ${maxDepth} levels`,
-    );
-  }
+  // In this order each ends soon where the other would look through all of the text.
   if (text.length > 2 * maxMembers && hasMoreMembers(text, maxMembers)) {
-    throw new RpcError(
+    throw new UnreadableBody(
       errorCodes.invalidRequest,
       `Invalid Request: JSON has more than ${maxMembers} members and items`,
+    );
+  }
+  if (text.length > 2 * maxDepth && nestsDeeper(text, maxDepth)) {
+    throw new UnreadableBody(
+      errorCodes.invalidRequest,
+      `Invalid Request: JSON nests deeper than ${maxDepth} levels`,
     );
   }
   try {
     return JSON.parse(text);
   } catch {
-    throw new RpcError(errorCodes.parse, 'Parse error: the body is not valid JSON');
+    throw new UnreadableBody(errorCodes.parse, 'Parse error: the body is not valid JSON');
   }
 }
 

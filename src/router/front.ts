@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Resolution } from '#routing/resolve.ts';
 import type { Guard } from './guard.ts';
+import { leaveBody } from './leave-body.ts';
 import { writeJson } from './mcp/answer.ts';
 import type { Observe } from './observe.ts';
 import { type Page, writeNotFound } from './page.ts';
 import { internalPaths, resolveRequest } from './paths.ts';
-import { type BodyRefused, createBodyReader } from './read-body.ts';
+import { createBodyReader } from './read-body.ts';
 import { answerError } from './reply.ts';
 import { sendsBody } from './request.ts';
 import type { Services } from './services.ts';
@@ -50,6 +51,13 @@ export function createFront(options: FrontOptions): Front {
   const bodies = createBodyReader(services);
   const pages = new Map(options.pages.map((page) => [page.at, page]));
 
+  /** Where nobody reads a body: what is left unread would be taken for the next request. */
+  function closeBehindBody({ request, response }: Pick<Exchange, 'request' | 'response'>): void {
+    if (!sendsBody(request)) return;
+    response.setHeader('connection', 'close');
+    leaveBody(request, services.clock);
+  }
+
   /** False when the request was refused. Whatever becomes of it, it is observed. */
   function admit({ request, response }: Pick<Exchange, 'request' | 'response'>, surface: string): boolean {
     const begun = services.clock.monotonic();
@@ -57,8 +65,10 @@ export function createFront(options: FrontOptions): Front {
       observe({ id: nextId(), request, surface, status: response.statusCode, begun }),
     );
     const refused = guard(request);
-    if (refused !== undefined) writeJson(response, 403, { error: refused });
-    return refused === undefined;
+    if (refused === undefined) return true;
+    closeBehindBody({ request, response });
+    writeJson(response, 403, { error: refused });
+    return false;
   }
 
   function serve<Kind extends Resolution['kind']>(
@@ -72,8 +82,10 @@ export function createFront(options: FrontOptions): Front {
       return;
     }
     bodies.read(request, (text, unread) => {
-      if (unread !== undefined) refuseBody(response, unread);
-      else
+      if (unread !== undefined) {
+        closeBehindBody(exchange);
+        writeJson(response, unread.status, { error: unread.message });
+      } else
         attempt(services, exchange, text, () =>
           request.method === 'DELETE' ? endpoint.delete(exchange) : endpoint.post(exchange, text ?? ''),
         );
@@ -84,8 +96,7 @@ export function createFront(options: FrontOptions): Front {
     const found = pages.get(at);
     const page = found?.methods.includes(request.method ?? '') ? found : undefined;
     if (!admit({ request, response }, page === undefined ? 'none' : at.replace(/^\/~?/, ''))) return;
-    // No page reads a body, and what is left unread would be taken for the next request.
-    if (sendsBody(request)) response.setHeader('connection', 'close');
+    closeBehindBody({ request, response });
     if (page === undefined) writeNotFound(response);
     else attempt(services, { response }, undefined, () => page.serve(request, response));
   }
@@ -123,9 +134,4 @@ function attempt(
   } catch (error) {
     answerError(services, response, text, error);
   }
-}
-
-/** The rest of the body is not wanted, so the connection cannot be used again. */
-function refuseBody(response: ServerResponse, { status, message }: BodyRefused): void {
-  writeJson(response, status, { error: message }, { connection: 'close' });
 }

@@ -18,6 +18,10 @@ export interface BodyReader {
 
 const tooLong: BodyRefused = { status: 413, message: 'Request body is too large' };
 const otherType: BodyRefused = { status: 415, message: 'Unsupported Media Type' };
+const compressed: BodyRefused = {
+  status: 415,
+  message: 'Request bodies are taken without Content-Encoding only: send it as it is',
+};
 
 /** Reads JSON bodies as text, within `limits.bodyBytes` and `limits.bodyTimeoutMs`. */
 export function createBodyReader({ clock, limits }: Pick<Services, 'clock' | 'limits'>): BodyReader {
@@ -30,6 +34,7 @@ export function createBodyReader({ clock, limits }: Pick<Services, 'clock' | 'li
       const isEmpty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
       if (type === undefined && isEmpty) done(undefined, undefined);
       else if (!isJson(type)) done(undefined, otherType);
+      else if (isEncoded(headers['content-encoding'])) done(undefined, compressed);
       else if (Number(length) > limits.bodyBytes) done(undefined, tooLong);
       else {
         deadlines.begin(request);
@@ -47,6 +52,11 @@ function isJson(type: string | undefined): boolean {
   if (type === undefined || type === 'application/json') return type !== undefined;
   const semicolon = type.indexOf(';');
   return (semicolon < 0 ? type : type.slice(0, semicolon)).trim().toLowerCase() === 'application/json';
+}
+
+/** Nothing is unpacked here: a kilobyte can stand for a gigabyte. */
+function isEncoded(encoding: string | undefined): boolean {
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
 }
 
 /** Decodes at the end, so that a character may lie across two chunks. */

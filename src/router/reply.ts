@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type RequestId, RpcError, readableId } from '#mcp/jsonrpc.ts';
-import { parseJson } from '#mcp/parse.ts';
+import { parseJson, UnreadableBody } from '#mcp/parse.ts';
 import { isRejection } from './delegation.ts';
 import { RouterError } from './errors.ts';
 import { statusOf, toFailure, writeJson } from './mcp/answer.ts';
@@ -17,7 +17,8 @@ export function answerError(
     response.destroy();
     return;
   }
-  const id = idOf(text);
+  // What could not be parsed once is not tried again: it may be millions of characters.
+  const id = error instanceof UnreadableBody ? null : idOf(text);
   if (error instanceof RpcError) writeJson(response, statusOf(error), toFailure(id, error));
   else if (isRejection(error)) {
     writeJson(response, 401, { error: 'invocation_rejected', reason: error.reason });
