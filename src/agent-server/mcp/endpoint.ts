@@ -9,7 +9,7 @@ import {
   RpcError,
   readableId,
 } from '#mcp/jsonrpc.ts';
-import { parseBody, parseJson } from '#mcp/parse.ts';
+import { parseBody, parseJson, UnreadableBody } from '#mcp/parse.ts';
 import { endSessionBinding, streamBinding } from '#wire/binding.ts';
 import { readBody } from '../http/body.ts';
 import { acceptsStream, createExchange } from '../http/exchange.ts';
@@ -61,7 +61,7 @@ async function servePost(
     else if (!isRequest(inbound.message)) response.writeHead(202).end();
     else await serveStateless(inbound.message, inbound.context, request, response, services);
   } catch (error) {
-    sendError(response, 400, error, { id: idIn(text) });
+    sendError(response, 400, error, { id: error instanceof UnreadableBody ? null : idIn(text) });
   }
 }
 
