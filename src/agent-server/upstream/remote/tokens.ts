@@ -190,18 +190,43 @@ function held(
 
 /** What the authorization server said, without anything that is secret. */
 function refusal({ issuer }: oauth.AuthorizationServer, error: unknown): AgentServerError {
-  if (!(error instanceof oauth.ResponseBodyError)) {
+  const said = saidIn(error);
+  if (said === undefined) {
+    const problem = messageOf(error);
     return new AgentServerError(
       'UpstreamLost',
-      `The authorization server ${issuer} gave no token: ${messageOf(error)}`,
+      `The authorization server ${issuer} gave no token: ${problem}`,
     );
   }
-  const { status, error: code, error_description: description } = error;
-  if (status >= 500)
-    return new AgentServerError('UpstreamLost', `The authorization server ${issuer} answers HTTP ${status}`);
-  const said = description === undefined ? code : `${code}: ${description}`;
+  if (said.status >= 500) {
+    return new AgentServerError(
+      'UpstreamLost',
+      `The authorization server ${issuer} answers HTTP ${said.status}`,
+    );
+  }
+  const words = [said.error, said.description].filter((part) => part !== undefined).join(': ');
   return unusable(
-    `the authorization server ${issuer} refuses the client (${said})`,
+    `the authorization server ${issuer} refuses the client (${words === '' ? `HTTP ${said.status}` : words})`,
     'Put the right credentials into the Secret of mcp.upstream.oauth.',
   );
+}
+
+interface Said {
+  readonly status: number;
+  readonly error?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** Undefined: it said nothing that can be understood. */
+function saidIn(error: unknown): Said | undefined {
+  if (error instanceof oauth.ResponseBodyError) {
+    return { status: error.status, error: error.error, description: error.error_description };
+  }
+  if (error instanceof oauth.WWWAuthenticateChallengeError) {
+    const [challenge] = error.cause;
+    const { error: code, error_description: description } = challenge?.parameters ?? {};
+    return { status: error.status, error: code, description };
+  }
+  const { status } = ((error as { cause?: unknown } | undefined)?.cause ?? {}) as { status?: unknown };
+  return typeof status === 'number' && status >= 500 ? { status } : undefined;
 }

@@ -109,7 +109,7 @@ async function askForTunnel(socket: Socket, { host, port }: Target): Promise<voi
   if (status === 200) return;
   const said = body.replaceAll(/\s+/g, ' ').trim() || `HTTP ${status}`;
   const code = status === 403 ? 'UpstreamNotAllowed' : 'UpstreamLost';
-  throw new AgentServerError(code, `The egress proxy leads nowhere: ${said}`);
+  throw new AgentServerError(code, `${authority} cannot be reached: ${said}`);
 }
 
 /** The head of an answer that lets through, the whole of another. */
