@@ -3,6 +3,7 @@ import { type Log, silentLog } from '#kit/log.ts';
 import { createIndexes, type IndexFunctions } from './indexes.ts';
 import { keyText, keyTextOf, type ObjectKey } from './key.ts';
 import { compareVersions } from './resource-version.ts';
+import { createStringSharer } from './share-strings.ts';
 import { createTombstones } from './tombstones.ts';
 
 /**
@@ -74,6 +75,7 @@ class ObjectCache<T extends KubeObject> implements Cache<T>, CacheWriter<T> {
   readonly #indexes;
   readonly #handlers = new Set<(event: CacheEvent<T>) => void>();
   readonly #tombstones = createTombstones();
+  readonly #share = createStringSharer();
   readonly #options: CacheOptions<T>;
   readonly #log: Log;
   synced = false;
@@ -180,7 +182,7 @@ class ObjectCache<T extends KubeObject> implements Cache<T>, CacheWriter<T> {
       const { managedFields: _, ...rest } = metadata;
       object.metadata = rest as T['metadata'];
     }
-    const kept = this.#options.transform?.(object) ?? object;
+    const kept = this.#share(this.#options.transform?.(object) ?? object);
     return this.#options.freeze ? deepFreeze(kept) : kept;
   }
 

@@ -21,8 +21,14 @@ export function trimPod(pod: Pod): Pod {
     ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
     ...(kept === undefined || kept.length === 0 ? {} : { volumes: kept }),
   };
+  if (pod.status?.phase === 'Running' && pod.status.conditions !== undefined) {
+    pod.status.conditions = pod.status.conditions.filter(({ type }) => !passing.has(type));
+  }
   return pod;
 }
+
+/** Conditions of a start that is over by the time that the pod runs. */
+const passing: ReadonlySet<string> = new Set(['PodReadyToStartContainers', 'Initialized']);
 
 /** What is in the driver's own Secrets is known by their digest and never read; agents cannot refer to them. */
 export function trimSecret(secret: Secret): Secret {

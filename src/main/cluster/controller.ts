@@ -1,3 +1,4 @@
+import { giveBackMemory } from '../give-back-memory.ts';
 import { createLog } from '../log.ts';
 import { parseChoice, parseFlags, parseHostClaims, parseHostPort, parseWhole } from '../options.ts';
 import { resolveByMachine } from '../resolve.ts';
@@ -55,8 +56,10 @@ async function start(): Promise<Running> {
   const status = await serveStatus(program, statusAddress, () =>
     leading.ready ? undefined : 'the caches have not synced yet',
   );
+  const keepMemory = giveBackMemory(program);
   return {
     async close() {
+      keepMemory();
       await leading.stop();
       status.close();
       await program.client.close();
