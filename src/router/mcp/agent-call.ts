@@ -34,16 +34,29 @@ export function callWith(
   };
 }
 
-/** GET of a session's own stream at an agent, from now on. */
+/**
+ * GET of a session's own stream at an agent, from now on; or of one that was lost, after the event with this id of the
+ * agent's, at the instance that it names.
+ */
 export function sessionStreamCall(
   agent: string,
   session: Session,
   caller: Caller,
   headers: IncomingHttpHeaders,
+  lastEventId?: string,
 ): AgentCall {
   const { 'last-event-id': _other, ...passed } = mcpRequestHeaders(headers);
-  const mcp = contextOf(session);
-  return { agent, method: 'GET', path: '/mcp', headers: passed, binding: streamBinding, caller, mcp };
+  const preferred = splitParkState(lastEventId)?.instance;
+  return {
+    agent,
+    ...(preferred !== undefined && { preferred }),
+    method: 'GET',
+    path: '/mcp',
+    headers: lastEventId === undefined ? passed : { ...passed, 'last-event-id': lastEventId },
+    binding: streamBinding,
+    caller,
+    mcp: contextOf(session),
+  };
 }
 
 /** The message with other params, and the headers that mirror them. */

@@ -1,17 +1,18 @@
 import { isObject } from '#kit/json.ts';
 import type { RequestId } from '#mcp/jsonrpc.ts';
-import { createSseDecoder } from '#mcp/sse.ts';
+import { createSseDecoder, encodeEvent, type SseEvent } from '#mcp/sse.ts';
 import { RouterError } from '../errors.ts';
 import type { Transform } from '../upstream/relay.ts';
 import type { AnswerHeaders } from '../upstream/send.ts';
 import { toFailure } from './answer.ts';
+import { exposeEventId } from './event-ids.ts';
 import { type Expose, exposeInMessage } from './expose-uris.ts';
 import { parseAgentJson, type ReadOptions } from './read-answer.ts';
 import { renameServerRequest } from './server-requests.ts';
 
 export interface AnswerChange extends ReadOptions {
-  /** Of the request. */
-  readonly id: RequestId;
+  /** Of the request, as far as it is known. */
+  readonly id: RequestId | null;
   readonly method: string;
   /** In the sessions era agents ask on the call's stream, and every question gets an id that leads back. */
   readonly asks: boolean;
@@ -23,7 +24,7 @@ export interface AnswerChange extends ReadOptions {
 
 /**
  * Changes what an aggregate has to in an agent's answer as it passes: ids of its requests, and URIs where the
- * surface has others. Event ids are dropped: a stream that broke is resumed at an agent's own endpoint only.
+ * surface has others; ids of events say whose they are, so that any router can ask for the rest of a stream.
  * Answers in plain JSON pass untouched unless a URI in them changes.
  */
 export function changeAnswer(
@@ -43,9 +44,17 @@ function changeEvents(change: AnswerChange): Transform {
     push(chunk) {
       const events = decoder.push(chunk);
       if (events.length === 0) return ': \n\n';
-      return events.map((event) => (event.data === '' ? ': \n\n' : changeEvent(change, event.data))).join('');
+      return events.map((event) => passEvent(change, event)).join('');
     },
   };
+}
+
+/** One event with its id, and without data when it had none. */
+function passEvent(change: AnswerChange, { data, id: own, retry }: SseEvent): string {
+  const id = own === undefined || !change.asks ? undefined : exposeEventId({ ...change, id: own });
+  if (data !== '') return changeEvent(change, data, id);
+  if (id === undefined) return ': \n\n';
+  return encodeEvent({ id, data: '', ...(retry !== undefined && { retry }) });
 }
 
 /**
@@ -55,17 +64,19 @@ function changeEvents(change: AnswerChange): Transform {
 export function changeEvent(
   { agent, method, asks, expose, maxDepth }: Omit<AnswerChange, 'id' | 'maxBytes'>,
   data: string,
+  id?: string,
 ): string {
   const message = parseAgentJson(data, { agent, maxDepth });
   if (message === undefined) return '';
-  if (!isObject(message)) return encode(data);
+  if (!isObject(message)) return encode(data, id);
   const named = asks ? renameServerRequest(agent, message) : message;
   const exposed = expose === undefined ? named : exposeInMessage(named, method, expose);
-  return encode(exposed === message ? data : JSON.stringify(exposed));
+  return encode(exposed === message ? data : JSON.stringify(exposed), id);
 }
 
-function encode(data: string): string {
-  return `event: message\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`;
+function encode(data: string, id?: string): string {
+  const named = id === undefined ? '' : `id: ${id}\n`;
+  return `event: message\n${named}data: ${data.replaceAll('\n', '\ndata: ')}\n\n`;
 }
 
 /** What the client gets in the place of an answer that cannot be looked into. */

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { streamBinding } from '#wire/binding.ts';
+import { headerOf } from '#mcp/headers.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
+import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
 import { requireSession } from '../../mcp/inbound.ts';
-import { contextOf } from '../../mcp/sessions.ts';
 import type { Services } from '../../services.ts';
-import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
+import { answerHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import { endHere, tellEnd } from '../mcp/end-session.ts';
 import { answerAgentPost, keyOf } from './post.ts';
@@ -47,17 +47,9 @@ function openStream(services: Services, { request, response, resolution }: Excha
   }
   const caller = identifyCaller(request, services);
   const session = requireSession(services, request.headers, target.identity.uid, caller);
-  const call = {
-    agent: keyOf(target),
-    method: 'GET',
-    path: '/mcp',
-    headers: mcpRequestHeaders(request.headers),
-    binding: streamBinding,
-    caller,
-    mcp: contextOf(session),
-    silenceMs: 0,
-  };
-  relay(services, call, response, {
+  const lastEventId = headerOf(request.headers, 'last-event-id');
+  const call = sessionStreamCall(keyOf(target), session, caller, request.headers, lastEventId);
+  relay(services, { ...call, silenceMs: 0 }, response, {
     headers: answerHeaders,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
   });

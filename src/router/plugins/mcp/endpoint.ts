@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { headerOf } from '#mcp/headers.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
@@ -8,13 +10,18 @@ import type { Services } from '../../services.ts';
 import { endSession } from './end-session.ts';
 import { createInFlight } from './in-flight.ts';
 import { answerPost, currentSurface } from './post.ts';
+import { resumeCall } from './resume.ts';
 import { scopeOf } from './scope.ts';
 
 /** `/mcp` and the MCP surfaces of Routes: several agents as one MCP server. */
 export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { close(): void } {
   const streams = createEventStreams(services);
   const inFlight = createInFlight();
-  services.onDrain(() => streams.close());
+  const resumed = new Set<ServerResponse>();
+  services.onDrain(() => {
+    streams.close();
+    for (const stream of resumed) stream.end();
+  });
   return {
     post: (exchange, text) =>
       answerPost({ services, streams, inFlight, surface: exchange.resolution.surface }, exchange, text),
@@ -26,8 +33,14 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
       }
       const caller = identifyCaller(request, services);
       const session = requireSession(services, request.headers, scopeOf(surface), caller);
-      const callOf = (agent: string) =>
-        sessionStreamCall(`${surface.namespace}/${agent}`, session, caller, request.headers);
+      const callOf = (agent: string, lastEventId?: string) =>
+        sessionStreamCall(`${surface.namespace}/${agent}`, session, caller, request.headers, lastEventId);
+      const lastEventId = headerOf(request.headers, 'last-event-id');
+      if (lastEventId !== undefined) {
+        resumed.add(response);
+        response.once('close', () => resumed.delete(response));
+        return resumeCall({ services, surface, response, callOf }, lastEventId);
+      }
       streams.openSession(currentSurface({ services, streams, inFlight, surface }), callOf, response);
     },
     delete: (exchange) => endThis(services, exchange),

@@ -281,7 +281,9 @@ async function answerCollected(services: Services, request: AggregateRequest): P
     const outcome = await answerAggregate(services, request);
     if (outcome.kind === 'result') return { jsonrpc: '2.0', id, result: JSON.parse(outcome.text) };
     const { answerBytes: maxBytes, answerDepth: maxDepth } = services.limits;
-    const collected = await collect(services.sender, outcome.call, { maxBytes });
+    // One of a batch has no stream of its own to be asked on, or to come back to.
+    const headers = { ...outcome.call.headers, accept: 'application/json' };
+    const collected = await collect(services.sender, { ...outcome.call, headers }, { maxBytes });
     const answer = readAnswer(collected, id, { agent: outcome.agent, maxDepth });
     if (answer !== undefined) return exposed(answer, request.message.method, outcome.expose);
     throw new RouterError('AgentAnswer', `Agent '${outcome.agent}' sent no JSON-RPC answer`);
