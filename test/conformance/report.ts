@@ -5,22 +5,27 @@ import type { Check, Scenario } from './suite.ts';
 /** One row a measurement. */
 export interface Row {
   readonly way: string;
+  /** Where the agent runs; empty for the server by itself. */
+  readonly place: string;
   readonly requirements: string;
   readonly score: Score;
 }
 
 export function renderTable(rows: readonly Row[]): string {
   const cells = [
-    ['server reached', 'requirements', 'scenarios', 'checks', 'not scored'],
-    ...rows.map(({ way, requirements, score }) => [
+    ['server reached', 'place', 'requirements', 'scenarios', 'checks', 'not scored'],
+    ...rows.map(({ way, place, requirements, score }) => [
       way,
+      place,
       requirements,
       shown(score.scenarios),
       shown(score.checks),
       shown(score.unscored),
     ]),
   ];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3, 4, 5].map((column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  );
   const lines = cells.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

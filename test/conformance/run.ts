@@ -1,19 +1,27 @@
+import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { missingPlace, placeKind } from '#test/fixtures/place/place.ts';
 import { ways as allWays, compare, readBaseline, type Way, writeBaseline } from './baseline.ts';
 import { type Row, renderMissing, renderTable } from './report.ts';
 import { scoreOf } from './score.ts';
+import { openStand } from './stand.ts';
 import { missingSuite, type RequirementSet, requirementSets, runSuite } from './suite.ts';
-import { startTarget } from './targets.ts';
 
 // Measures MCP conformance and prints scores and what is missing:
-//   node test/conformance/run.ts [WAY…] [--requirements 2025-11-25|2026-07-28] [--write]
-// --write makes what fails now the baseline. Exits with 1 when results and baseline differ.
+//   node test/conformance/run.ts [WAY…] [--requirements 2025-11-25|2026-07-28] [--write] [--rows FILE]
+// --write makes what fails now the baseline; --rows writes the scores as JSON, too. PLOINKY_PLACE says where the agent
+// runs. Exits with 1 when results and baseline differ.
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { requirements: { type: 'string' }, write: { type: 'boolean', default: false } },
+  options: {
+    requirements: { type: 'string' },
+    write: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+  },
 });
-if (missingSuite !== undefined) fail(missingSuite);
+const missing = missingSuite ?? missingPlace;
+if (missing !== undefined && missing !== false) fail(missing);
 const ways = allWays.filter((way) => positionals.length === 0 || positionals.includes(way));
 const sets = requirementSets.filter(
   (set) => values.requirements === undefined || values.requirements === set,
@@ -23,30 +31,29 @@ if (ways.length === 0 || sets.length === 0) fail('Nothing to do: see the head of
 const rows: Row[] = [];
 let differs = false;
 const baseline = await readBaseline();
-for (const way of ways) await measure(way, sets);
+const stand = openStand();
+try {
+  for (const way of ways) await measure(way, sets);
+} finally {
+  await stand.close();
+}
 process.stdout.write(`\n${renderTable(rows)}\n`);
+if (values.rows !== undefined) await writeFile(values.rows, JSON.stringify(rows));
 if (values.write) await writeBaseline(baseline);
 else if (differs) process.exitCode = 1;
 
 async function measure(way: Way, wanted: readonly RequirementSet[]): Promise<void> {
-  const target = await startTarget[way]();
-  try {
-    for (const requirements of wanted) {
-      const scenarios = await runSuite(target.url, requirements);
-      const score = scoreOf(scenarios);
-      rows.push({ way, requirements, score });
-      process.stdout.write(
-        `\n${way}, ${requirements}, missing:\n${renderMissing(scenarios) || '  nothing'}\n`,
-      );
-      const { broken, mended } = compare(baseline[way][requirements], score.failures);
-      for (const check of broken) process.stdout.write(`  not in the baseline: ${check}\n`);
-      for (const check of mended)
-        process.stdout.write(`  passes now, take it out of the baseline: ${check}\n`);
-      differs ||= broken.length + mended.length > 0;
-      baseline[way][requirements] = score.failures;
-    }
-  } finally {
-    await target.stop();
+  const url = await stand.reach(way);
+  for (const requirements of wanted) {
+    const scenarios = await runSuite(url, requirements);
+    const score = scoreOf(scenarios);
+    rows.push({ way, place: way === 'direct' ? '' : placeKind, requirements, score });
+    process.stdout.write(`\n${way}, ${requirements}, missing:\n${renderMissing(scenarios) || '  nothing'}\n`);
+    const { broken, mended } = compare(baseline[way][requirements], score.failures);
+    for (const check of broken) process.stdout.write(`  not in the baseline: ${check}\n`);
+    for (const check of mended) process.stdout.write(`  passes now, take it out of the baseline: ${check}\n`);
+    differs ||= broken.length + mended.length > 0;
+    baseline[way][requirements] = score.failures;
   }
 }
 

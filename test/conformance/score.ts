@@ -7,7 +7,7 @@ export interface Score {
   readonly checks: Ratio;
   /** The scenarios that are reported but do not count. */
   readonly unscored: Ratio;
-  /** `scenario:check` for each failed check, of all scenarios, sorted. */
+  /** `scenario:check` for each failed check, `scenario:nothing-checked` for each empty one, of all scenarios, sorted. */
   readonly failures: readonly string[];
 }
 
@@ -40,6 +40,8 @@ export function passes({ checks }: Scenario): boolean {
   );
 }
 
-function failuresOf({ name, checks }: Scenario): string[] {
-  return checks.filter(({ status }) => status === 'FAILURE').map(({ id }) => `${name}:${id}`);
+function failuresOf(scenario: Scenario): string[] {
+  const { name, checks } = scenario;
+  const failed = checks.filter(({ status }) => status === 'FAILURE').map(({ id }) => `${name}:${id}`);
+  return failed.length > 0 || passes(scenario) ? failed : [`${name}:nothing-checked`];
 }

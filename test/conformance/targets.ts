@@ -6,31 +6,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
-import { createPlace } from '#test/fixtures/place/place.ts';
-import { startFront } from '#test/fixtures/round-robin/front.ts';
 import { checkout } from '#test/fixtures/workspace/workspace.ts';
-import type { Way } from './baseline.ts';
 
-// The server that is measured, by itself (the control: what it fails there is the fixture's fault) and as an
-// agent behind two routers, of which each takes every other request.
+// The server that is measured: as a process, and as an agent.
 
 const fixture = join(checkout, 'test/fixtures/conformance-server');
 
-export interface Target {
+/** The server by itself. */
+export interface Direct {
   readonly url: string;
-  /** Requests that each of the routers got so far; none without routers. */
-  readonly taken: readonly number[];
   stop(): Promise<void>;
 }
-
-export const startTarget: Record<Way, () => Promise<Target>> = {
-  direct: startDirect,
-  router: () => startBehindRouters('/mcps/conformance/mcp'),
-  aggregate: () => startBehindRouters('/mcp'),
-  stdio: () => startBehindRouters('/mcps/conformance/mcp', { stdio: true }),
-  'bridge-2025': () => startBehindRouters('/mcps/conformance/mcp', { eras: '2025' }),
-  'bridge-2026': () => startBehindRouters('/mcps/conformance/mcp', { eras: '2026' }),
-};
 
 /** How the agent differs from the one in agent.yaml: of one era only, or on standard input and output. */
 export interface Variant {
@@ -52,7 +38,7 @@ async function bundleFixture(outfile: string): Promise<void> {
   });
 }
 
-async function startDirect(): Promise<Target> {
+export async function startDirect(): Promise<Direct> {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   const file = join(folder, 'server.mjs');
   await bundleFixture(file);
@@ -62,7 +48,6 @@ async function startDirect(): Promise<Target> {
   const port = /listens on (\d+)/.exec(line)?.[1];
   return {
     url: `http://127.0.0.1:${port}/mcp`,
-    taken: [],
     async stop() {
       const ended = once(child, 'exit');
       child.kill();
@@ -95,20 +80,4 @@ export async function addConformanceAgent(
 interface Spec {
   readonly command: readonly string[];
   readonly mcp: object;
-}
-
-async function startBehindRouters(path: string, variant: Variant = {}): Promise<Target> {
-  const place = await createPlace({ examples: [] });
-  try {
-    await place.up(await addConformanceAgent(place.folder, variant));
-    const front = await startFront(await place.replicas());
-    const stop = async () => {
-      await front.close();
-      await place.remove();
-    };
-    return { url: `${front.url}${path}`, taken: front.taken, stop };
-  } catch (error) {
-    await place.remove();
-    throw error;
-  }
 }
