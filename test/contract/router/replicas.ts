@@ -53,6 +53,7 @@ export async function startInstance(
   uid: string,
   masters: readonly MasterKey[],
   limits: Record<string, number> = {},
+  own: { readonly mcp?: Record<string, unknown>; readonly env?: Record<string, string> } = {},
 ): Promise<Instance> {
   const config = (held: readonly MasterKey[]): AgentServerConfig => ({
     ...testConfig('/tmp'),
@@ -60,8 +61,8 @@ export async function startInstance(
     keys: held
       .map((master) => deriveAgentKey(master, identity))
       .map(({ kid, secret }) => ({ kid, secret: secret.toString('base64url') })),
-    mcp: tools,
-    env: { ...testConfig('/tmp').env, WHO: uid },
+    mcp: own.mcp ?? tools,
+    env: { ...testConfig('/tmp').env, WHO: uid, ...own.env },
     limits,
   });
   const server = await startAgentServer({
