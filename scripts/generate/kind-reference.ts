@@ -1,6 +1,6 @@
+import { apiVersion } from '#api/group.ts';
 import type { Kind } from '#api/kinds.ts';
 import { documentedNames } from '#api/labels.ts';
-import { apiVersion } from '#api/meta.ts';
 import { type JsonSchema, jsonSchemaOf } from '#api/schema/json-schema.ts';
 import { anchor, code, table } from './markdown.ts';
 

@@ -2,6 +2,8 @@ import { stringify } from 'yaml';
 import { type CustomResourceDefinition, customResourceDefinitions } from '#api/crd.ts';
 import { kinds } from '#api/kinds.ts';
 import { editorSchema } from '#api/schema/editor-schema.ts';
+import { jsonSchemaOf } from '#api/schema/json-schema.ts';
+import { marksOf } from '#api/unimplemented-below.ts';
 import { valuesSchema } from '../chart/values-schema.ts';
 import { rbacYaml } from '../rbac/yaml.ts';
 import { conditionsReference } from './conditions-reference.ts';
@@ -19,6 +21,8 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     files.set(`schemas/${kind.singular}.json`, `${JSON.stringify(editorSchema(kind), null, 2)}\n`);
     files.set(`docs/reference/${kind.singular}.md`, kindReference(kind));
   }
+  const routeMarks = marksOf(jsonSchemaOf(kinds.Route.spec)) ?? {};
+  files.set('src/api/generated/route-marks.json', `${JSON.stringify(routeMarks, null, 2)}\n`);
   files.set(`${chartFiles}/rbac.yaml`, rbacYaml());
   files.set('charts/ploinky/values.schema.json', `${JSON.stringify(valuesSchema(), null, 2)}\n`);
   return files.set('docs/reference/conditions.md', conditionsReference());
@@ -28,7 +32,13 @@ export function generatedFiles(): ReadonlyMap<string, string> {
 const chartFiles = 'charts/ploinky/files';
 
 /** Folders in which nothing but generated files lies. */
-export const generatedFolders = ['schemas', 'crds', 'docs/reference', `${chartFiles}/crds`] as const;
+export const generatedFolders = [
+  'schemas',
+  'crds',
+  'docs/reference',
+  'src/api/generated',
+  `${chartFiles}/crds`,
+] as const;
 
 /** A CRD that goes takes every object of its kind along, so uninstalling the chart leaves it. */
 function keptByHelm(definition: CustomResourceDefinition): CustomResourceDefinition {

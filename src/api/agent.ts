@@ -19,19 +19,10 @@ import { podTemplateSchema } from './agent/pod-template.ts';
 import { runtimeSchema } from './agent/runtime.ts';
 import { contextSchema, sessionsSchema, worktreeSchema } from './agent/sessions.ts';
 import { storageSchema } from './agent/storage.ts';
-import {
-  type apiVersion,
-  conditionsSchema,
-  dnsLabel,
-  group,
-  type KubeObject,
-  type Resource,
-  version,
-} from './meta.ts';
+import type { apiVersion } from './group.ts';
+import { conditionsSchema, dnsLabel, type KubeObject } from './meta.ts';
 import { agentName, commandLine, listMap } from './schema/fields.ts';
 import { notYet } from './schema/rules.ts';
-
-export const agentResource: Resource = { group, version, kind: 'Agent', plural: 'agents', namespaced: true };
 
 const dependencySchema = z.strictObject({
   name: agentName.describe('Name of the Agent in the same namespace.'),

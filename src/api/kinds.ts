@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { agentResource, agentSpecSchema, agentStatusSchema } from './agent.ts';
+import { agentSpecSchema, agentStatusSchema } from './agent.ts';
 import type { Resource } from './meta.ts';
-import { routeResource, routeSpecSchema, routeStatusSchema } from './route.ts';
+import { agentResource, routeResource, taskResource } from './resources.ts';
+import { routeSpecSchema, routeStatusSchema } from './route.ts';
 import { taskSpecSchema } from './task/spec.ts';
 import { taskStatusSchema } from './task/status.ts';
-import { taskResource } from './task.ts';
 
 export type KindName = 'Agent' | 'Route' | 'Task';
 

@@ -1,9 +1,5 @@
 import { z } from 'zod';
 
-export const group = 'ploinky.dev';
-export const version = 'v1alpha1';
-export const apiVersion = `${group}/${version}` as const;
-
 /** DNS-1123 label: what Kubernetes allows for names that become part of a host name (RFC 1123). */
 export const dnsLabel = z
   .string()

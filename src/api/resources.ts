@@ -1,7 +1,10 @@
-import { agentResource } from './agent.ts';
+import { group, version } from './group.ts';
 import type { Resource } from './meta.ts';
-import { routeResource } from './route.ts';
-import { taskResource } from './task.ts';
+
+/** Apart from the kinds' schemas: whoever reads and writes objects needs to load none of those. */
+export const agentResource: Resource = own('Agent', 'agents');
+export const routeResource: Resource = own('Route', 'routes');
+export const taskResource: Resource = own('Task', 'tasks');
 
 export const secretResource: Resource = core('Secret', 'secrets');
 export const configMapResource: Resource = core('ConfigMap', 'configmaps');
@@ -26,6 +29,10 @@ export const resources: readonly Resource[] = [
   leaseResource,
   namespaceResource,
 ];
+
+function own(kind: string, plural: string): Resource {
+  return { group, version, kind, plural, namespaced: true };
+}
 
 function core(kind: string, plural: string): Resource {
   return { group: '', version: 'v1', kind, plural, namespaced: true };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type apiVersion, conditionsSchema, group, type KubeObject, type Resource, version } from './meta.ts';
+import type { apiVersion } from './group.ts';
+import { conditionsSchema, type KubeObject } from './meta.ts';
 import {
   agentReferenceSchema,
   backendSchema,
@@ -20,8 +21,6 @@ import {
 } from './route/surfaces.ts';
 import { hostPattern, listMap, listOf, pathPrefix, setOf } from './schema/fields.ts';
 import { atLeastOne, exactlyOne, notYet, withRules } from './schema/rules.ts';
-
-export const routeResource: Resource = { group, version, kind: 'Route', plural: 'routes', namespaced: true };
 
 const surfaces = ['mcp', 'api', 'static', 'blobs', 'sessions', 'chat', 'events'] as const;
 

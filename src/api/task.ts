@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { type apiVersion, group, type KubeObject, type Resource, version } from './meta.ts';
+import type { apiVersion } from './group.ts';
+import type { KubeObject } from './meta.ts';
 import type { taskSpecSchema } from './task/spec.ts';
 import type { taskStatusSchema } from './task/status.ts';
-
-export const taskResource: Resource = { group, version, kind: 'Task', plural: 'tasks', namespaced: true };
 
 /** A spec with its defaults filled in. */
 export type TaskSpec = z.output<typeof taskSpecSchema>;

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { kinds } from './kinds.ts';
+import { unimplementedInRoute } from './route/unimplemented.ts';
+import { validSpec } from './testing/arbitrary.ts';
 import { unimplementedFields } from './unimplemented.ts';
 import { parseObject } from './validate.ts';
 
@@ -54,4 +58,15 @@ describe('Fields that nothing carries out are named, never ignored', () => {
       assert.deepEqual(unimplementedPaths(kind, spec).sort(), [...expected].sort());
     });
   }
+});
+
+it('what is kept of a Route’s schema for its router says the same of every Route', () => {
+  const said = new Set<string>();
+  const property = fc.property(validSpec(kinds.Route, { agents: [{ name: 'a' }], mcp: {} }), (spec) => {
+    const fields = unimplementedFields('Route', spec);
+    for (const { path } of fields) said.add(path);
+    assert.deepEqual(unimplementedInRoute(spec), fields);
+  });
+  fc.assert(property, { numRuns: 300 });
+  assert.ok(said.size >= 5, [...said].join(' '));
 });

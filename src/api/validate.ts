@@ -1,8 +1,8 @@
 import { isObject } from '#kit/json.ts';
 import type { Agent } from './agent.ts';
 import type { FieldError } from './field-error.ts';
+import { apiVersion } from './group.ts';
 import { type Kind, type KindName, kinds } from './kinds.ts';
-import { apiVersion } from './meta.ts';
 import type { Route } from './route.ts';
 import { type JsonSchema, jsonSchemaOf } from './schema/json-schema.ts';
 import { fieldErrors } from './schema/messages.ts';

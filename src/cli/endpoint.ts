@@ -1,5 +1,5 @@
-import { agentResource } from '#api/agent.ts';
-import { type Route, routeResource } from '#api/route.ts';
+import { agentResource, routeResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import { ApiError } from '#kube/errors.ts';
 import { describeRefusal, isAccepted, placeOf } from './cluster/served-at.ts';
 import { CliError } from './errors.ts';

@@ -1,4 +1,5 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Client } from '#kube/client.ts';
 import { isUnavailable } from '#kube/errors.ts';

@@ -1,9 +1,16 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { Lease } from '#api/core-kinds.ts';
 import type { ConfigMap, KubeObject, Resource, Secret } from '#api/meta.ts';
-import { configMapResource, leaseResource, secretResource } from '#api/resources.ts';
-import { type Route, routeResource } from '#api/route.ts';
-import { type Task, taskResource } from '#api/task.ts';
+import {
+  agentResource,
+  configMapResource,
+  leaseResource,
+  routeResource,
+  secretResource,
+  taskResource,
+} from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
+import type { Task } from '#api/task.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';

@@ -1,6 +1,6 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { Secret } from '#api/meta.ts';
-import { secretResource } from '#api/resources.ts';
+import { agentResource, secretResource } from '#api/resources.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';

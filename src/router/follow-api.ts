@@ -1,7 +1,7 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { Secret } from '#api/meta.ts';
-import { secretResource } from '#api/resources.ts';
-import { type Route, routeResource } from '#api/route.ts';
+import { agentResource, routeResource, secretResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
@@ -30,6 +30,8 @@ export interface FollowOptions {
 export interface Following {
   readonly tables: TableSource;
   readonly keys: KeySource;
+  /** Resolves when tables and keys are what the API had; never rejects. */
+  readonly synced: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -71,10 +73,11 @@ export function followApi(options: FollowOptions): Following {
     }),
   ];
   for (const informer of [agents, routes, secrets]) informer.start();
-  Promise.all([agents.synced, routes.synced]).then(tables.complete);
+  const complete = Promise.all([agents.synced, routes.synced]).then(tables.complete);
   return {
     tables: tables.source,
     keys: { current: () => masters },
+    synced: Promise.all([complete, secrets.synced]).then(() => undefined),
     async stop() {
       for (const stop of stops) stop();
       tables.stop();

@@ -1,5 +1,5 @@
+import { unimplementedInRoute } from '#api/route/unimplemented.ts';
 import type { Route } from '#api/route.ts';
-import { unimplementedFields } from '#api/unimplemented.ts';
 import { digestOf } from '#kit/digest.ts';
 import { canonicalJson } from '#kit/json.ts';
 import { keyTextOf } from '#kube/key.ts';
@@ -42,7 +42,7 @@ function choiceOf({ spec }: Route): Choice {
 
 /** A Route with a field that nothing carries out is not served at all: without it it would say something else. */
 function refusalOf(route: Route): Verdict | undefined {
-  const fields = unimplementedFields('Route', route.spec);
+  const fields = unimplementedInRoute(route.spec);
   if (fields.length === 0) return undefined;
   const message = fields.map((field) => `${field.path} ${field.message}.`).join(' ');
   return { ok: false, reason: 'NotImplemented', message };

@@ -1,5 +1,5 @@
+import { apiVersion } from '../group.ts';
 import type { Kind } from '../kinds.ts';
-import { apiVersion } from '../meta.ts';
 import { fullDescription, type JsonSchema, jsonSchemaOf } from './json-schema.ts';
 
 /** JSON Schema (draft-07) of a whole object, for editors: it also refuses unknown fields. */

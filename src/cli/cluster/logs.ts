@@ -1,5 +1,5 @@
-import { agentResource } from '#api/agent.ts';
 import { agentLabel } from '#api/labels.ts';
+import { agentResource } from '#api/resources.ts';
 import { isUnavailable } from '#kube/errors.ts';
 import type { Cli, Cluster } from '../context.ts';
 import { CliError } from '../errors.ts';

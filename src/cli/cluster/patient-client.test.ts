@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentResource } from '#api/agent.ts';
 import type { KubeObject } from '#api/meta.ts';
+import { agentResource } from '#api/resources.ts';
 import { systemClock } from '#kit/clock.ts';
 import { type Client, createClient } from '#kube/client.ts';
 import { ApiError } from '#kube/errors.ts';

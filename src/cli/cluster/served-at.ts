@@ -1,5 +1,6 @@
 import { findCondition } from '#api/conditions.ts';
-import { type Route, routeResource } from '#api/route.ts';
+import { routeResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import type { Cluster } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';

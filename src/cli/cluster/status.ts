@@ -1,4 +1,5 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import type { Cli, Cluster } from '../context.ts';
 import type { GlobalOptions } from '../target.ts';
 import { toLine } from '../wait-agents.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { createCallProgress } from '../call-progress.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { agentResource } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { clusterLogs } from '../cluster/logs.ts';
 import type { Cli, Workspace } from '../context.ts';
 import { CliError } from '../errors.ts';

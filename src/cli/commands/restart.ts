@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import { restartAnnotation } from '#api/labels.ts';
+import { agentResource } from '#api/resources.ts';
 import { fieldManager } from '../apply.ts';
 import { printChanged } from '../changed.ts';
 import type { Cli } from '../context.ts';

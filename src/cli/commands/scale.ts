@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { agentResource } from '#api/agent.ts';
 import type { KubeObject } from '#api/meta.ts';
+import { agentResource } from '#api/resources.ts';
 import { fieldManager } from '../apply.ts';
 import { printChanged } from '../changed.ts';
 import type { Cli } from '../context.ts';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { formatSpan } from '../age.ts';
 import type { AgentLine } from '../agent-progress.ts';
 import { headlineOf } from '../agent-summary.ts';

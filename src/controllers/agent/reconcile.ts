@@ -1,6 +1,7 @@
-import { type Agent, type AgentStatus, agentResource } from '#api/agent.ts';
+import type { Agent, AgentStatus } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
 import { hostWorkloadFinalizer } from '#api/finalizers.ts';
+import { agentResource } from '#api/resources.ts';
 import type { Driver } from '#drivers/driver.ts';
 import type { Observed, WorkloadId } from '#drivers/workload.ts';
 import type { Client } from '#kube/client.ts';

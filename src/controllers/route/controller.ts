@@ -1,4 +1,5 @@
-import { type Route, routeResource } from '#api/route.ts';
+import { routeResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { Lease } from '#api/core-kinds.ts';
 import { routerConflictsAnnotation, routerTableAnnotation } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { leaseResource } from '#api/resources.ts';
-import { type Route, type RouteSpecInput, routeResource } from '#api/route.ts';
+import { agentResource, leaseResource, routeResource } from '#api/resources.ts';
+import type { Route, RouteSpecInput } from '#api/route.ts';
 import { createCache } from '#kube/cache.ts';
 import { agentNamed, routeNamed } from '#routing/testing.ts';
 import { createFakeClock } from '#test/fixtures/fake-clock.ts';

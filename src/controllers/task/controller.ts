@@ -1,6 +1,7 @@
 import { setCondition } from '#api/conditions.ts';
 import type { Condition } from '#api/meta.ts';
-import { type Task, type TaskStatus, taskResource } from '#api/task.ts';
+import { taskResource } from '#api/resources.ts';
+import type { Task, TaskStatus } from '#api/task.ts';
 import { unimplementedFields } from '#api/unimplemented.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';

@@ -1,6 +1,6 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, KubeObject, Secret } from '#api/meta.ts';
-import { configMapResource, secretResource } from '#api/resources.ts';
+import { agentResource, configMapResource, secretResource } from '#api/resources.ts';
 import { agentIndexes } from '#controllers/agent/controller.ts';
 import { type SharedInformers, startManager } from '#controllers/manager.ts';
 import { createKubernetesDriver } from '#drivers/kubernetes/driver.ts';

@@ -1,9 +1,9 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import { networkPolicyResource, podResource } from '#api/cluster-kinds.ts';
 import { findCondition } from '#api/conditions.ts';
 import { managedByLabel, managedByValue } from '#api/labels.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { secretResource } from '#api/resources.ts';
+import { agentResource, secretResource } from '#api/resources.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';

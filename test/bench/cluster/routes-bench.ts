@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { KubeObject, Resource } from '#api/meta.ts';
-import { leaseResource } from '#api/resources.ts';
-import { type Route, routeResource } from '#api/route.ts';
+import { agentResource, leaseResource, routeResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';

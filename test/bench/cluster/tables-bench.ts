@@ -1,4 +1,5 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import type { Bench } from '../harness/bench.ts';
 import { type Scope, until } from '../harness/scope.ts';
 import { agentNumber, inParallel, removeAgents } from './agents.ts';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type Route, routeResource } from '#api/route.ts';
+import { routeResource } from '#api/resources.ts';
+import type { Route } from '#api/route.ts';
 import { type BenchApi, startApi } from '../harness/api.ts';
 import type { Bench } from '../harness/bench.ts';
 import { lineOf, type Scope } from '../harness/scope.ts';

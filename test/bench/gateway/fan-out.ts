@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { type BenchApi, startApi } from '../harness/api.ts';
 import type { Bench, Goal } from '../harness/bench.ts';
 import { lineOf, type Scope, until } from '../harness/scope.ts';

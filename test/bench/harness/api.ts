@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import type { Secret } from '#api/meta.ts';
-import { secretResource } from '#api/resources.ts';
+import { agentResource, secretResource } from '#api/resources.ts';
 import { systemClock } from '#kit/clock.ts';
 import { type Client, createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
+import { agentResource } from '#api/resources.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';

@@ -1,4 +1,5 @@
-import { type Agent, agentResource } from '#api/agent.ts';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { headlineOf } from '../../agent-summary.ts';
 import type { CheckResult, Cluster } from '../../context.ts';
 import { toLine } from '../../wait-agents.ts';

@@ -1,4 +1,4 @@
-import { group } from '#api/meta.ts';
+import { group } from '#api/group.ts';
 import type { CheckResult, Cluster } from '../../context.ts';
 import { type AccessReview, accessReviewResource } from '../objects.ts';
 import { defaultHomeNamespace } from '../product.ts';

@@ -1,13 +1,7 @@
 import type { AccessMode, NetworkPolicy, PersistentVolumeClaim, Pod } from '#api/cluster-kinds.ts';
+import { apiVersion } from '#api/group.ts';
 import { specHashAnnotation } from '#api/labels.ts';
-import {
-  apiVersion,
-  type ConfigMap,
-  type KubeObject,
-  type ObjectMeta,
-  type OwnerReference,
-  type Secret,
-} from '#api/meta.ts';
+import type { ConfigMap, KubeObject, ObjectMeta, OwnerReference, Secret } from '#api/meta.ts';
 import { digestOf } from '#kit/digest.ts';
 import { agentServerConfig } from '../../shared/environment.ts';
 import type { Workload, WorkloadId } from '../../workload.ts';
