@@ -21,6 +21,8 @@ import { version } from './version.ts';
  */
 const log = createLog('router');
 const homeNamespace = 'default';
+/** How long, in milliseconds, connections wait for a router that cannot ask the API; then it says so itself. */
+const patienceMs = 5_000;
 
 async function start(): Promise<Running> {
   const flags = parseFlags(process.argv.slice(2), {
@@ -45,6 +47,8 @@ async function start(): Promise<Running> {
       tables,
       keys,
       limits: parseLimits('limits', flags.limits, defaultLimits),
+      // A socket that outlives routers holds connections already: one that knows no keys would refuse their calls.
+      listenAfter: Promise.race([following.synced, systemClock.sleep(patienceMs)]),
       accessLog: createAccessLog('router'),
       version,
       allowedHosts: splitList(flags['allow-host']),

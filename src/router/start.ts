@@ -35,6 +35,8 @@ export interface RunningRouter extends Router {
 export interface StartOptions extends Omit<RouterOptions, 'ports'> {
   /** The loopback names count at every port, not only at the router's own: it is reached by forwarded ports. */
   readonly anyLoopbackPort?: boolean;
+  /** What is waited for before the router listens, where connections can wait for it. */
+  readonly listenAfter?: Promise<unknown>;
 }
 
 /** Builds a router and lets it listen. */
@@ -43,6 +45,7 @@ export async function startRouter(options: StartOptions, listeners: Listeners): 
   let port = 0;
   const router = buildRouter({ ...options, ports: () => (options.anyLoopbackPort ? undefined : [port]) });
   const open = openServer(router, limits, options.clock);
+  await options.listenAfter;
   await listen(open, listeners.public);
   port = portOf(open) ?? 0;
   const servers = [open];
