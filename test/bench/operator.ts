@@ -47,7 +47,7 @@ export const operatorAtMost: Bench = {
   name: `operator-${most}`,
   about: `As operator, with ${most} Agents`,
   goals: goalsOf(most),
-  longestMs: 180_000,
+  longestMs: 300_000,
   async run(scope) {
     const paced = await measurePaced(scope, await buildApp(join(scope.folder, 'app')), most);
     return result([paced.run], paced, []);
