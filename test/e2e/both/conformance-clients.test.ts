@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { addConformanceAgent } from '#test/conformance/targets.ts';
 import { redPixel } from '#test/fixtures/conformance-server/samples.ts';
 import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
-import { type Peer, type PeerSession, peers } from '../conformance-clients.ts';
+import { peers } from '../conformance-clients.ts';
+import type { Peer, PeerSession } from '../peer.ts';
 
 // What three clients by others see of an agent with an MCP server of its own and of one with command tools, in
 // each era that they speak: whole results, by themselves and among all agents.

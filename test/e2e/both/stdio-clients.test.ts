@@ -15,7 +15,7 @@ import {
 import { addConformanceAgent } from '#test/conformance/targets.ts';
 import { createPlace, missingPlace, type Place, type Start } from '#test/fixtures/place/place.ts';
 import { checkout, runProgram } from '#test/fixtures/workspace/workspace.ts';
-import { answer } from '../conformance-clients.ts';
+import { answer } from '../peer.ts';
 
 // Clients by others that start their servers, through `ploinky mcp`: whole sessions of both revisions.
 
