@@ -5,6 +5,7 @@ import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
+import type { WireKey } from '#wire/keys.ts';
 import { configCandidates } from './config/locate.ts';
 import type { Settings } from './config/settings.ts';
 import { AgentServerError } from './errors.ts';
@@ -28,6 +29,8 @@ export interface SourceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The agent's keys, the current one first. */
+  readonly keys: () => readonly WireKey[];
   /** What a remote upstream is asked with now; another object when it has changed. */
   readonly upstreamSecrets: () => UpstreamSecrets;
   /** Told the log size that the configuration asks for. */
@@ -81,6 +84,7 @@ function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: 
     open: connectorOf(upstream, config, options),
     agent: config.agent.principal,
     instance: config.agent.instance,
+    keys: options.keys,
     settings,
     gate,
     clock,

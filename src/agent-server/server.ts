@@ -90,13 +90,14 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const onLogTailBytes = (bytes: number) => {
     logTailBytes = bytes;
   };
+  const keys = holdKeys(options);
   const upstreamSecrets = holdUpstreamSecrets(config);
   const source = buildSource({
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
+    keys: keys.current,
     upstreamSecrets: upstreamSecrets.current,
   });
-  const keys = holdKeys(options);
   const services = createServices(options, settings, source, keys);
   let stopping = false;
   let activity: Activity | undefined;

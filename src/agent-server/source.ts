@@ -2,6 +2,7 @@ import type { Era } from '#mcp/eras.ts';
 import type { HeaderValues } from '#mcp/headers.ts';
 import type { Params, RequestId } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import type { SessionTasks } from '#mcp/tasks/capabilities.ts';
 import type { LogLevel, Prompt, Resource, ResourceTemplate, Tool } from '#mcp/types.ts';
 import type { InvocationClaims } from '#wire/claims.ts';
 
@@ -14,8 +15,8 @@ export interface Source {
   readonly settled: Promise<void>;
   onChange(listener: (change: SourceChange) => void): () => void;
   /**
-   * Serves tools/call, resources/read, prompts/get, completion/complete, resources/(un)subscribe and the
-   * methods of the catalog's extensions.
+   * Serves tools/call, resources/read, prompts/get, completion/complete, resources/(un)subscribe, and the
+   * methods of tasks if the catalog has them.
    * Resolves to an MCP result; throws RpcError for a JSON-RPC error. Rejects soon after `signal` aborts.
    */
   request(method: string, params: Params, call: CallContext): Promise<Result>;
@@ -27,6 +28,12 @@ export interface Source {
     uris: readonly string[],
     call: CallContext,
   ): Promise<{ readonly uris: readonly string[]; end(): void }>;
+  /** Tells `tell` how these tasks go on, for a client of 2026-07-28; `ids` are those that it can. As `watch`. */
+  watchTasks?(
+    ids: readonly string[],
+    call: CallContext,
+    tell: (task: Params) => void,
+  ): Promise<{ readonly ids: readonly string[]; end(): void }>;
   /** A session of CallContext has ended. */
   endSession?(session: string): void;
   close(): Promise<void>;
@@ -43,6 +50,8 @@ export interface Catalog {
   readonly instructions: string | undefined;
   /** Extensions of 2026-07-28 whose methods are passed on, with what the source says of them. */
   readonly extensions: Readonly<Record<string, unknown>>;
+  /** Calls of tools may be tasks of 2025-11-25. */
+  readonly tasks?: SessionTasks | undefined;
 }
 
 export interface SourceStatus {
@@ -55,7 +64,9 @@ export interface SourceStatus {
 export type SourceChange =
   | { readonly type: 'catalog' }
   | { readonly type: 'status' }
-  | { readonly type: 'resource'; readonly uri: string };
+  | { readonly type: 'resource'; readonly uri: string }
+  /** A task of 2025-11-25 that this session began is in another state. */
+  | { readonly type: 'task'; readonly session: string; readonly params: Params };
 
 /** What a source may know about one request and whom it can tell things to meanwhile. */
 export interface CallContext {
@@ -82,6 +93,10 @@ export interface CallContext {
   readonly logLevel: string | undefined;
   /** Dropped when the client wants no logs of this level. */
   readonly onLog: (level: LogLevel, data: unknown, logger?: string) => void;
+  /** The server's id of the task whose result is waited for (2025): what the task asks is asked here. */
+  readonly task?: string;
+  /** A call that becomes a task of 2026-07-28 is waited for. */
+  readonly awaitsTasks?: boolean;
   /** The upstream session is shared with callers who cannot be told from this one. */
   readonly anonymous?: boolean;
 }

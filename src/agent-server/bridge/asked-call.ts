@@ -13,6 +13,8 @@ export interface AskedCallOptions {
   readonly graceMs: number;
   /** Something that only a waiting client could have been told. */
   onDropped(what: 'progress' | 'log'): void;
+  /** What keys of questions begin with. Default: `question`. */
+  readonly keyPrefix?: string;
 }
 
 interface OpenQuestion extends Question {
@@ -82,6 +84,16 @@ export class AskedCall {
     }
   }
 
+  /** Resolves when something is asked and the others had time to come too, when the call has ended, or on abort. */
+  async untilAsked(signal: AbortSignal): Promise<void> {
+    const { promise: aborted, resolve: abort } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => abort(), { once: true });
+    while (!signal.aborted && this.#outcome === undefined && !this.#stop.signal.aborted) {
+      if (this.#open.size === 0) await Promise.race([this.#changed.promise, aborted]);
+      else if (await this.#gather()) return;
+    }
+  }
+
   /** Answers to what was asked under these keys; others are ignored. */
   answer(responses: Readonly<Record<string, Result>>): void {
     for (const [key, question] of [...this.#open]) {
@@ -125,7 +137,7 @@ export class AskedCall {
 
   #ask(method: string, params: Params, signal: AbortSignal): Promise<Result> {
     this.#asked += 1;
-    const key = `question-${this.#asked}`;
+    const key = `${this.#options.keyPrefix ?? 'question'}-${this.#asked}`;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const withdraw = () => reject(signal.reason);
     if (signal.aborted) withdraw();

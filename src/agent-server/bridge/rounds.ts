@@ -33,16 +33,25 @@ export async function answerRounds(
   send: (params: Params) => Promise<Result>,
   options: RoundsOptions,
 ): Promise<Result> {
-  const { maxRounds, mintId } = options;
   let result = await send(params);
   for (let round = 1; asksForInput(result); round++) {
-    if (round > maxRounds) throw internal(`The agent asks the client more than ${maxRounds} times`);
     if (!isAskingMethod(method)) throw internal(`The agent asks the client something in ${method}`);
-    const questions = questionsFor(result, askableCapabilities(context.capabilities), mintId);
-    const responses = await askAll(questions, context, options);
+    const responses = await askInput(result, round, context, options);
     result = await send(retryParams(params, responses, result['requestState']));
   }
   return result;
+}
+
+/** The client's answers to the `inputRequests` of a result, by their keys. Throws as answerRounds. */
+export async function askInput(
+  result: Result,
+  round: number,
+  context: CallContext,
+  options: RoundsOptions,
+): Promise<Record<string, Result>> {
+  const { maxRounds, mintId } = options;
+  if (round > maxRounds) throw internal(`The agent asks the client more than ${maxRounds} times`);
+  return askAll(questionsFor(result, askableCapabilities(context.capabilities), mintId), context, options);
 }
 
 /** All at once; the first that is refused withdraws the others. */

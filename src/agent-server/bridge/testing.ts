@@ -185,7 +185,7 @@ export function statelessClient(agent: Endpoint, capabilities: object = {}, logL
       [metaKeys.clientCapabilities]: capabilities,
       ...(logLevel !== undefined && { [metaKeys.logLevel]: logLevel }),
     };
-    const name = params['name'] ?? params['uri'];
+    const name = params['name'] ?? params['uri'] ?? params['taskId'];
     const headers = {
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,

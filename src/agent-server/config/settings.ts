@@ -76,6 +76,8 @@ export const defaultSettings = {
   maxParkedCalls: 1000,
   /** Of one user; the oldest makes room. */
   maxParkedCallsPerUser: 20,
+  /** Tasks of an upstream whose beginning is remembered: older ones are missing from tasks/list, but can be asked for. */
+  maxKnownTasks: 10_000,
   /** How often an upstream of 2026-07-28 may ask a client with sessions during one call. */
   maxInputRounds: 8,
   /** Milliseconds between two looks at the configuration file. */

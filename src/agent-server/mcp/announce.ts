@@ -1,4 +1,4 @@
-import { notificationOf } from '#mcp/jsonrpc.ts';
+import { notificationOf, type Params } from '#mcp/jsonrpc.ts';
 import type { Changes } from '../http/changes.ts';
 import type { ListDigests } from './listing.ts';
 import type { McpServices } from './services.ts';
@@ -11,6 +11,7 @@ export function announceChanges(services: McpServices, changes: Changes): () => 
   let known: ListDigests = services.listing().digests;
   return services.source.onChange((change) => {
     if (change.type === 'resource') announceResource(services, change.uri);
+    else if (change.type === 'task') announceTask(services, change.session, change.params);
     else {
       const next = services.listing().digests;
       for (const list of lists) if (next[list] !== known[list]) announceList(services, list);
@@ -32,4 +33,9 @@ function announceResource({ sessions, subscriptions }: McpServices, uri: string)
     if (session.subscriptions?.has(uri)) sendToSession(session, json);
   }
   subscriptions.announce({ uri });
+}
+
+function announceTask({ sessions }: McpServices, id: string, params: Params): void {
+  const json = JSON.stringify(notificationOf('notifications/tasks/status', params));
+  for (const session of sessions.all()) if (session.id === id) sendToSession(session, json);
 }

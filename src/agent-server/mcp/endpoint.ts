@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tasksExtension } from '#mcp/eras.ts';
 import { headerOf, readStandardHeaders } from '#mcp/headers.ts';
 import { classifyInbound, type StatelessContext } from '#mcp/inbound.ts';
 import {
@@ -10,11 +11,12 @@ import {
   readableId,
 } from '#mcp/jsonrpc.ts';
 import { parseBody, parseJson, UnreadableBody } from '#mcp/parse.ts';
+import { declaresTasks, missingTasks } from '#mcp/tasks/capabilities.ts';
 import { endSessionBinding, streamBinding } from '#wire/binding.ts';
 import { readBody } from '../http/body.ts';
 import { acceptsStream, createExchange } from '../http/exchange.ts';
 import { callContext, type Origin } from './call-context.ts';
-import type { WatchResources } from './listen.ts';
+import { readTaskIds, type WatchResources, type WatchTasks } from './listen.ts';
 import { sendError, sendSessionError } from './refuse.ts';
 import { refusal, serveRequest } from './serve-request.ts';
 import type { McpServices } from './services.ts';
@@ -77,7 +79,8 @@ async function serveStateless(
     const caller = services.guard.admitMessage(request, message);
     const origin = { request, exchange, caller, session: undefined, stateless };
     if (message.method === 'subscriptions/listen') {
-      await services.subscriptions.open(message, response, watcherOf(message, origin, services));
+      const watch = watcherOf(message, origin, services);
+      await services.subscriptions.open(message, response, watch, taskWatcherOf(message, origin, services));
       return;
     }
     const answer = await serveRequest(message, origin, services);
@@ -100,6 +103,23 @@ function watcherOf(
   origin.exchange.onDisconnect(() => gone.abort(new RpcError(errorCodes.internal, 'The client went away')));
   return (uris) => watch(uris, callContext(message, origin, gone.signal));
 }
+
+/** As watcherOf, for tasks. Throws RpcError `missingCapability` for a client that asks for them and does not take any. */
+function taskWatcherOf(
+  message: JsonRpcRequest,
+  origin: Origin,
+  { source }: McpServices,
+): WatchTasks | undefined {
+  if (!(tasksExtension in source.catalog.extensions) || readTaskIds(message.params).length === 0)
+    return undefined;
+  if (!declaresTasks(origin.stateless?.capabilities ?? {})) throw missingTasks();
+  const gone = new AbortController();
+  origin.exchange.onDisconnect(() => gone.abort(new RpcError(errorCodes.internal, 'The client went away')));
+  return async (ids, tell) =>
+    (await source.watchTasks?.(ids, callContext(message, origin, gone.signal), tell)) ?? noTasks;
+}
+
+const noTasks = { ids: [], end: () => {} };
 
 /** The session's own stream, for what belongs to no request; or the rest of one that its client lost. */
 function serveGet(request: IncomingMessage, response: ServerResponse, services: McpServices): void {

@@ -22,7 +22,12 @@ export interface Subscriptions {
    * Answers with a stream that stays open. `watch` begins what the source must do for resources, and is undefined
    * when it tells no changes of them. Throws RpcError for a bad filter or when there are too many.
    */
-  open(message: JsonRpcRequest, response: ServerResponse, watch: WatchResources | undefined): Promise<void>;
+  open(
+    message: JsonRpcRequest,
+    response: ServerResponse,
+    watch: WatchResources | undefined,
+    tasks?: WatchTasks,
+  ): Promise<void>;
   announce(change: ListChange): void;
   readonly size: number;
   /** Ends every stream with its result, as a server that stops must. */
@@ -34,11 +39,18 @@ export type WatchResources = (
   uris: readonly string[],
 ) => Promise<{ readonly uris: readonly string[]; end(): void }>;
 
+/** Resolves to those tasks that are told of, and how to end it. */
+export type WatchTasks = (
+  ids: readonly string[],
+  tell: (task: Params) => void,
+) => Promise<{ readonly ids: readonly string[]; end(): void }>;
+
 interface Filter {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;
   readonly resourcesListChanged?: true;
   readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
 }
 
 interface Subscription {
@@ -55,15 +67,19 @@ export function createSubscriptions(options: {
   const open = new Set<Subscription>();
   let stopping = false;
   return {
-    async open(message, response, watch) {
+    async open(message, response, watch, tasks) {
       if (open.size >= options.maxStreams) {
         throw new RpcError(errorCodes.internal, `More than ${options.maxStreams} subscriptions are open`);
       }
       const wanted = readFilter(message.params, watch !== undefined);
-      const filter =
+      const lists =
         wanted.resourceSubscriptions === undefined ? wanted : await grant(wanted, response, watch);
+      const told = createOutlet();
+      const taskIds = await grantTasks(readTaskIds(message.params), response, tasks, told.tell);
       if (response.destroyed) return;
+      const filter = taskIds.length === 0 ? lists : { ...lists, taskIds };
       const subscription = startStream(message, response, filter, options);
+      told.open((task) => subscription.send('notifications/tasks', task));
       // A client that comes back while the server stops hears at once that it does.
       if (stopping) subscription.end();
       open.add(subscription);
@@ -93,6 +109,32 @@ async function grant(
   if (response.destroyed) watched.end();
   else response.once('close', () => watched.end());
   return watched.uris.length === 0 ? lists : { ...lists, resourceSubscriptions: watched.uris };
+}
+
+async function grantTasks(
+  wanted: readonly string[],
+  response: ServerResponse,
+  watch: WatchTasks | undefined,
+  tell: (task: Params) => void,
+): Promise<readonly string[]> {
+  const watched = wanted.length === 0 ? undefined : await watch?.(wanted, tell);
+  if (watched === undefined) return [];
+  if (response.destroyed) watched.end();
+  else response.once('close', () => watched.end());
+  return watched.ids;
+}
+
+/** Holds back what is told before the client has its acknowledgement. */
+function createOutlet() {
+  const held: Params[] = [];
+  let to: ((task: Params) => void) | undefined;
+  return {
+    tell: (task: Params) => (to === undefined ? void held.push(task) : to(task)),
+    open(send: (task: Params) => void): void {
+      to = send;
+      for (const task of held.splice(0)) send(task);
+    },
+  };
 }
 
 function tell({ filter, send }: Subscription, change: ListChange): void {
@@ -127,6 +169,13 @@ function startStream(
       response.end(encodeMessage(resultOf(message.id, result)));
     },
   };
+}
+
+/** The `taskIds` that a listen request asks for; anything else but a list of text is none. */
+export function readTaskIds(params: Params | undefined): readonly string[] {
+  const wish = params?.['notifications'];
+  const ids = isObject(wish) ? wish['taskIds'] : undefined;
+  return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids.slice(0, maxUris) : [];
 }
 
 const maxUris = 1000;

@@ -1,9 +1,11 @@
-import { type Era, taskMethods, tasksExtension } from '#mcp/eras.ts';
+import { assumedSessionRevision, taskMethods, tasksExtension } from '#mcp/eras.ts';
 import { checkParamHeaders } from '#mcp/headers.ts';
 import { errorCodes, failureFrom, type JsonRpcRequest, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
+import { firstTasksRevision, isSessionTaskMethod, type SessionTasks } from '#mcp/tasks/capabilities.ts';
 import { isLogLevel } from '#mcp/types.ts';
 import { InvocationRejected } from '#wire/errors.ts';
+import type { Catalog } from '../source.ts';
 import { callContext, type Origin } from './call-context.ts';
 import { serverInfo } from './listing.ts';
 import type { McpServices } from './services.ts';
@@ -23,9 +25,20 @@ const sourceMethods: ReadonlySet<string> = new Set([
   'completion/complete',
 ]);
 
-function isForSource(era: Era, method: string, { source }: McpServices): boolean {
+function isForSource(method: string, origin: Origin, { source }: McpServices): boolean {
   if (sourceMethods.has(method)) return true;
-  return era === 'stateless' && taskMethods.has(method) && tasksExtension in source.catalog.extensions;
+  const { catalog } = source;
+  if (origin.stateless !== undefined) return taskMethods.has(method) && tasksExtension in catalog.extensions;
+  const { list, cancel } = tasksServedTo(origin, catalog) ?? {};
+  if (method === 'tasks/list') return list !== undefined;
+  if (method === 'tasks/cancel') return cancel !== undefined;
+  return isSessionTaskMethod(method) && tasksServedTo(origin, catalog) !== undefined;
+}
+
+/** What the source can do about tasks of 2025-11-25, which clients of other revisions do not know. */
+function tasksServedTo({ stateless, session, caller }: Origin, { tasks }: Catalog): SessionTasks | undefined {
+  const revision = session?.revision ?? caller.claims?.mcp?.revision ?? assumedSessionRevision;
+  return stateless === undefined && revision >= firstTasksRevision ? tasks : undefined;
 }
 
 /** Serves every method but initialize and subscriptions/listen. Never rejects. */
@@ -44,7 +57,7 @@ export async function serveRequest(
         status: 200,
       };
     }
-    if (!isForSource(era, message.method, services)) {
+    if (!isForSource(message.method, origin, services)) {
       throw new RpcError(errorCodes.methodNotFound, `Method not found: ${message.method}`);
     }
     const result = await askSource(message, origin, services);
@@ -90,7 +103,7 @@ function rawResponse(message: JsonRpcRequest, resultJson: string): string {
 /** Runs until it is answered, cancelled, or (stateless only) the client goes away. */
 async function askSource(message: JsonRpcRequest, origin: Origin, services: McpServices) {
   const { source } = services;
-  const params = withoutTask(message.params ?? {}, origin);
+  const params = withoutTask(message.params ?? {}, origin, source.catalog);
   if (origin.stateless !== undefined && message.method === 'tools/call') {
     const tool = source.catalog.tools.find(({ name }) => name === params['name']);
     checkParamHeaders(tool?.inputSchema, params['arguments'], origin.request.headers);
@@ -125,9 +138,9 @@ function keepStream(message: JsonRpcRequest, origin: Origin, { streams, settings
   exchange.keep(() => streams.open(of()), primed ? settings.streamAfterMs : undefined);
 }
 
-/** Tasks of the sessions era are not announced, so that a call which wants to be one just runs. */
-function withoutTask(params: Params, { stateless }: Origin): Params {
-  if (params['task'] === undefined || stateless !== undefined) return params;
+/** Where tasks of 2025-11-25 are not announced, a call which wants to be one just runs. */
+function withoutTask(params: Params, origin: Origin, catalog: Catalog): Params {
+  if (params['task'] === undefined || tasksServedTo(origin, catalog) !== undefined) return params;
   const { task: _unserved, ...rest } = params;
   return rest;
 }

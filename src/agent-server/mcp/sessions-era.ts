@@ -13,6 +13,7 @@ import {
   resultOf,
 } from '#mcp/jsonrpc.ts';
 import type { ParsedBody } from '#mcp/parse.ts';
+import { firstTasksRevision } from '#mcp/tasks/capabilities.ts';
 import { createExchange, type Exchange } from '../http/exchange.ts';
 import type { Caller } from './guard.ts';
 import { serverInfo } from './listing.ts';
@@ -113,10 +114,11 @@ function initialize(
     if (isObject(params['capabilities'])) session.capabilities = params['capabilities'];
     if (named === undefined) exchange.setHeader('mcp-session-id', session.id);
   }
-  const { instructions } = source.catalog;
+  const { instructions, tasks } = source.catalog;
+  const servesTasks = tasks !== undefined && revision >= firstTasksRevision;
   const result = {
     protocolVersion: revision,
-    capabilities: listing().capabilities,
+    capabilities: { ...listing().capabilities, ...(servesTasks && { tasks }) },
     serverInfo,
     ...(instructions !== undefined && { instructions }),
   };

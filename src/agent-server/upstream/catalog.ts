@@ -1,9 +1,11 @@
 import { isObject } from '#kit/json.ts';
 import { tasksExtension } from '#mcp/eras.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
+import { sessionTasksIn } from '#mcp/tasks/capabilities.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '#mcp/types.ts';
 import type { Catalog } from '../source.ts';
 import type { UpstreamCall, UpstreamConnection, UpstreamInfo } from './connection.ts';
+import { isStateless } from './handshake.ts';
 
 /** Pages of one list that are read; more would be a server that never ends. */
 const maxPages = 100;
@@ -32,12 +34,16 @@ export async function readCatalog(connection: UpstreamConnection, call: Upstream
     subscriptions: isObject(resourceCapability) && resourceCapability['subscribe'] === true,
     instructions,
     extensions: extensionsOf(connection.info),
+    tasks: isStateless(connection.info) ? undefined : sessionTasksIn(capabilities),
   };
 }
 
 /** Only extensions whose methods are passed on: a client may take an announced one at its word. */
-function extensionsOf({ stateless }: UpstreamInfo): Record<string, unknown> {
-  const declared = stateless?.capabilities['extensions'];
+function extensionsOf({ stateless, capabilities }: UpstreamInfo): Record<string, unknown> {
+  // Tasks of 2025-11-25 are translated for clients that the server does not serve itself.
+  if (stateless === undefined)
+    return sessionTasksIn(capabilities) === undefined ? {} : { [tasksExtension]: {} };
+  const declared = stateless.capabilities['extensions'];
   const tasks = isObject(declared) ? declared[tasksExtension] : undefined;
   return tasks === undefined ? {} : { [tasksExtension]: tasks };
 }

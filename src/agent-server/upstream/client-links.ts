@@ -11,7 +11,7 @@ import { timeoutSignal } from './http-call.ts';
 export interface ClientLink {
   request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
   readonly closed: Promise<string>;
-  /** Something is subscribed to in it, so that it stays open though nobody calls. */
+  /** Something is subscribed to in it, or a task runs, so that it stays open though nobody calls. */
   readonly held: boolean;
   end(): Promise<void>;
 }
@@ -95,9 +95,11 @@ export class LinkTable {
     entry.cancelIdle();
     entry.users += 1;
     let leave: (() => void) | undefined;
+    // Requests about tasks run beside the one call: what a task asks says that it is the task's.
+    const isAside = method.startsWith('tasks/');
     try {
-      leave = await this.#enter(entry, call);
-      entry.running.add(context);
+      if (!isAside) leave = await this.#enter(entry, call);
+      if (!isAside || context.task !== undefined) entry.running.add(context);
       return await (await entry.link).request(method, params, call);
     } finally {
       leave?.();
@@ -174,8 +176,10 @@ export class LinkTable {
   #rest(entry: LinkEntry): void {
     if (entry.users > 0 || this.#entries.get(entry.key) !== entry) return;
     this.#wakeOne();
-    if (entry.opened?.held === true) return;
-    entry.cancelIdle = this.#options.clock.after(this.#options.idleMs, () => void this.#end(entry));
+    entry.cancelIdle = this.#options.clock.after(this.#options.idleMs, () => {
+      if (entry.opened?.held === true) this.#rest(entry);
+      else void this.#end(entry);
+    });
   }
 
   /** Ends the longest unused link when there are too many; one that is held only when there is no other. */

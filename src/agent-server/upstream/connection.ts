@@ -27,6 +27,11 @@ export interface UpstreamConnection {
    */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
+  /**
+   * `subscriptions/listen` of one client of 2026-07-28, with what it declares: resolves when the server ends it,
+   * rejects with its error or on abort. Undefined where there is none.
+   */
+  readonly listen?: ListenFor;
   /** Its questions name no call, so that it runs one call at a time for a client that can be asked. */
   readonly oneByOne?: boolean;
   /** Finds out whether the server has another era too, where that was not found out yet. */
@@ -35,6 +40,13 @@ export interface UpstreamConnection {
   endSession?(session: string): void;
   close(): Promise<void>;
 }
+
+export type ListenFor = (
+  params: Params,
+  context: CallContext,
+  onNotification: (notification: JsonRpcNotification) => void,
+  signal: AbortSignal,
+) => Promise<unknown>;
 
 export interface UpstreamInfo {
   /** As negotiated. */

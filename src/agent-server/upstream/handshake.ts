@@ -7,6 +7,7 @@ import {
   latestSessionRevision,
   metaKeys,
   sessionRevisions,
+  tasksExtension,
 } from '#mcp/eras.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
@@ -66,9 +67,11 @@ export function withEnvelope(params: Params, context?: CallContext): Params {
   return { ...params, _meta: { ...meta, ...envelope } };
 }
 
-function capabilitiesOf({ era, ask, capabilities }: CallContext): CallContext['capabilities'] {
+function capabilitiesOf(context: CallContext): CallContext['capabilities'] {
+  const { era, ask, capabilities, awaitsTasks = false } = context;
   if (era === 'stateless') return capabilities;
-  return ask === undefined ? {} : askableCapabilities(capabilities);
+  const askable = ask === undefined ? {} : askableCapabilities(capabilities);
+  return awaitsTasks ? { ...askable, extensions: { [tasksExtension]: {} } } : askable;
 }
 
 /** The era in which a server serves a client of `era`: its own, where the server has both. */

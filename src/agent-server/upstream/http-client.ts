@@ -14,7 +14,7 @@ import {
 } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { CallContext } from '../source.ts';
-import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
+import type { ConnectionEvents, ListenFor, UpstreamCall, UpstreamInfo } from './connection.ts';
 import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
 import {
   answerQuestion,
@@ -207,18 +207,28 @@ export class HttpClient {
     this.#listener?.remove(uri);
   }
 
+  /** As UpstreamConnection.listen. */
+  readonly listenFor: ListenFor = (params, context, onNotification, signal) =>
+    this.#subscribe(params, onNotification, signal, context);
+
   async #subscribe(
     params: Params,
     onNotification: (notification: JsonRpcNotification) => void,
     signal: AbortSignal,
+    context?: CallContext,
   ): Promise<void> {
     const method = 'subscriptions/listen';
-    const message = { jsonrpc: '2.0', id: this.#nextId++, method, params: withEnvelope(params) } as const;
+    const sent = withEnvelope(params, context);
+    const message = { jsonrpc: '2.0', id: this.#nextId++, method, params: sent } as const;
+    let outcome: Result | RpcError | undefined;
     const hear = (received: unknown) => {
       if (isNotification(received)) onNotification(received);
+      else outcome ??= outcomeIn(received, message.id);
       return false;
     };
-    const answer = await this.#exchange(this.#info, message, signal, undefined, hear, this.#streams);
+    const info = this.#infoFor(context);
+    const answer = await this.#exchange(info, message, signal, context, hear, this.#streams);
+    if (outcome instanceof RpcError) throw outcome;
     if (answer.status !== 200) throw unanswered(answer.status);
   }
 

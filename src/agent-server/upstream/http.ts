@@ -5,6 +5,7 @@ import type { ConnectionEvents, OpenConnection, UpstreamCall, UpstreamConnection
 import { isStateless } from './handshake.ts';
 import { HttpClient } from './http-client.ts';
 import type { HttpTarget } from './http-exchange.ts';
+import { createRunningTasks, notingTasks } from './running-tasks.ts';
 import { type AnswerQuestion, createSessionClients } from './session-clients.ts';
 
 export interface HttpSessionOptions {
@@ -92,6 +93,7 @@ export function connectorTo(
         (isStateless(client.info) ? undefined : clients.request(method, params, call)) ??
         client.request(method, params, call, open),
       probe: (call) => client.request(isStateless(client.info) ? 'server/discover' : 'ping', {}, call, open),
+      listen: client.listenFor,
       subscribe: (uri) => client.subscribe(uri),
       unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
@@ -119,11 +121,12 @@ async function openLink(
   const open = () => http.open({ signal: stop, timeoutMs: startMs, context: undefined });
   await open();
   http.listen();
+  const tasks = createRunningTasks(clock);
   return {
-    request: (method, params, call) => http.request(method, params, call, open),
+    request: notingTasks(tasks, (method, params, call) => http.request(method, params, call, open)),
     closed: http.closed,
     get held() {
-      return http.memory.uris.size > 0;
+      return http.memory.uris.size > 0 || tasks.any;
     },
     end: () => http.end(),
   };

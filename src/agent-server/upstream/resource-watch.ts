@@ -157,6 +157,6 @@ const silent = {
 };
 
 /** Subscribing is no call in which a client can be asked. */
-function refuseToAsk(): Promise<Result> {
+export function refuseToAsk(): Promise<Result> {
   return Promise.reject(new RpcError(-32_603, 'No call of the client runs that could be asked'));
 }

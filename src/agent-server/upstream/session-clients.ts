@@ -2,6 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 import { askableCapabilities, canBeAsked, mayAsk } from '#mcp/bridge/capabilities.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import { relatedTask } from '#mcp/tasks/rename.ts';
 import type { CallContext } from '../source.ts';
 import { type ClientLink, type LinkEntry, LinkTable } from './client-links.ts';
 import type { UpstreamCall } from './connection.ts';
@@ -74,7 +75,8 @@ function isAskable({ era, ask, capabilities }: CallContext): boolean {
 
 /**
  * A question that names no call goes to the client with the youngest call that runs, since it is the same client
- * in every case; but for clients that nobody knows apart, where only the one that runs alone can be meant.
+ * in every case; but for clients that nobody knows apart, where only the one that runs alone can be meant. One of a
+ * task goes to who waits for the task.
  */
 function answerFor(
   capabilities: CallContext['capabilities'],
@@ -83,7 +85,8 @@ function answerFor(
 ): AnswerQuestion {
   return async (method, params, context, signal) => {
     if (!mayAsk(capabilities, method, params)) return answerQuestion(method);
-    const youngest = [...running].at(-1);
+    const task = relatedTask(params);
+    const youngest = [...running].findLast((one) => one.task === task);
     const mayBeAnother = youngest?.anonymous === true && !oneByOne;
     const ask = (context ?? (mayBeAnother ? undefined : youngest))?.ask;
     if (ask === undefined)

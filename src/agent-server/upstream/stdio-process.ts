@@ -10,7 +10,7 @@ import { AgentServerError } from '../errors.ts';
 import { endChild, startChild } from '../process/child-command.ts';
 import { killedRemedy } from '../process/killed.ts';
 import { readLines } from '../spawner/lines.ts';
-import type { ConnectionEvents, UpstreamCall, UpstreamInfo } from './connection.ts';
+import type { ConnectionEvents, ListenFor, UpstreamCall, UpstreamInfo } from './connection.ts';
 import { discover, isStateless, shakeHands, withEnvelope } from './handshake.ts';
 import { createListener, type Listener } from './listener.ts';
 import { createPeer, type Peer } from './peer.ts';
@@ -54,6 +54,8 @@ export interface StdioProcess {
   /** Of a server of 2026-07-28. */
   readonly listener: Listener | undefined;
   request(method: string, params: Params, call: UpstreamCall): Promise<Result>;
+  /** As UpstreamConnection.listen, of a server of 2026-07-28. */
+  readonly listen: ListenFor;
   close(): Promise<void>;
 }
 
@@ -85,6 +87,8 @@ export async function startStdioProcess(options: StdioOptions, opening: Opening)
       memory,
       listener,
       request,
+      listen: (params, context, onStreamed, signal) =>
+        peer.listen(withEnvelope(params, context), onStreamed, signal),
       async close() {
         listener?.close();
         await close();

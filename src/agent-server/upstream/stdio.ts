@@ -1,3 +1,4 @@
+import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Params } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
@@ -11,6 +12,7 @@ import type {
   UpstreamInfo,
 } from './connection.ts';
 import { isStateless } from './handshake.ts';
+import { createRunningTasks, notingTasks } from './running-tasks.ts';
 import { createSessionClients, type SessionClients } from './session-clients.ts';
 import { createSessionMemory, type SessionMemory } from './session-memory.ts';
 import { createStartPace, type StartPace } from './start-pace.ts';
@@ -44,6 +46,7 @@ function statelessConnection(shared: StdioProcess): UpstreamConnection {
     info: { ...shared.info, stateless: shared.info },
     closed: shared.closed,
     request: shared.request,
+    listen: shared.listen,
     subscribe: async (uri) => shared.listener?.add(uri),
     unsubscribe: (uri) => shared.listener?.remove(uri),
     close: () => shared.close(),
@@ -128,7 +131,7 @@ function createClients(options: StdioUpstreamOptions, events: ConnectionEvents):
         if (memory.uris.size === 0 && memories.get(session) === memory) memories.delete(session);
       });
       await tellAgain(process, { signal, timeoutMs: options.startMs, context: undefined });
-      return linkOf(process, pace);
+      return linkOf(process, pace, options.clock);
     },
   });
   const end = (session: string) => {
@@ -144,15 +147,16 @@ async function tellAgain(process: StdioProcess, call: UpstreamCall): Promise<voi
     await process.request(method, params, call).catch(() => undefined);
 }
 
-function linkOf(process: StdioProcess, pace: StartPace): ClientLink {
+function linkOf(process: StdioProcess, pace: StartPace, clock: Clock): ClientLink {
+  const tasks = createRunningTasks(clock);
   const lost = pace.started();
   let wanted = true;
   void process.closed.then((reason) => (wanted ? lost(reason) : pace.succeeded()));
   return {
-    request: process.request,
+    request: notingTasks(tasks, process.request),
     closed: process.closed,
     get held() {
-      return process.memory.uris.size > 0;
+      return process.memory.uris.size > 0 || tasks.any;
     },
     end() {
       wanted = false;
@@ -186,7 +190,7 @@ function createModern(options: StdioUpstreamOptions, events: ConnectionEvents): 
       await pace.due(signal);
       const process = await startStdioProcess(options, { events, signal, era: 'stateless' });
       info = process.info;
-      return linkOf(process, pace);
+      return linkOf(process, pace, options.clock);
     },
   });
   async function find(): Promise<UpstreamInfo | undefined> {

@@ -1,14 +1,19 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
-import type { JsonRpcNotification, Params } from '#mcp/jsonrpc.ts';
-import { type Bridge, createBridge } from '../bridge/bridge.ts';
+import { tasksExtension } from '#mcp/eras.ts';
+import { type JsonRpcNotification, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import { begunTask } from '#mcp/tasks/rename.ts';
+import type { WireKey } from '#wire/keys.ts';
+import { type Bridge, createBridge, type Send } from '../bridge/bridge.ts';
+import { createTasks, isTaskMethod, type SendMethod, type Tasks } from '../bridge/tasks/tasks.ts';
 import { createBroadcast } from '../broadcast.ts';
 import type { Settings } from '../config/settings.ts';
 import { forwardedMeta } from '../mcp/call-context.ts';
 import type { Gate } from '../queue/gate.ts';
 import {
   type CallContext,
+  type Catalog,
   emptyCatalog,
   type Source,
   type SourceChange,
@@ -19,12 +24,15 @@ import type { OpenConnection, UpstreamConnection } from './connection.ts';
 import { servedEra } from './handshake.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createResourceWatch } from './resource-watch.ts';
+import { watchTasks } from './task-watch.ts';
 
 export interface UpstreamSourceOptions {
   readonly open: OpenConnection;
   /** Principal of the agent and uid of this instance. */
   readonly agent: string;
   readonly instance: string;
+  /** The agent's keys, the current one first. */
+  readonly keys: () => readonly WireKey[];
   readonly settings: Settings;
   readonly gate: Gate;
   readonly clock: Clock;
@@ -41,6 +49,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
   const { log, settings } = options;
   const changes = createBroadcast<SourceChange>();
   const bridge = createBridge(options);
+  const tasks = createTasks({ ...options, onDropped: bridge.drop });
   let catalog = emptyCatalog;
   let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The MCP server is being started' };
 
@@ -66,6 +75,9 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     if (method.endsWith('/list_changed')) refreshSoon();
     else if (method === 'notifications/resources/updated' && typeof params?.['uri'] === 'string') {
       changes.tell({ type: 'resource', uri: params['uri'] });
+    } else if (method === 'notifications/tasks/status') {
+      const told = tasks.told(params ?? {});
+      if (told !== undefined) changes.tell({ type: 'task', ...told });
     } else if (method === 'notifications/elicitation/complete') bridge.drop('elicitationComplete');
     else if (method === 'notifications/message') bridge.drop('log');
   }
@@ -86,7 +98,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     signal: keeper.signal,
   });
 
-  const pass = createPass(options, bridge, keeper);
+  const pass = createPass({ settings, bridge, keeper, tasks, catalog: () => catalog });
   return {
     settled: keeper.settled,
     get catalog() {
@@ -97,6 +109,8 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     },
     onChange: changes.listen,
     async request(method, params, context) {
+      // Who asks how far a task is, runs nothing.
+      if (isTaskMethod(method)) return pass(method, params, context);
       const leave = await options.gate.enter(context.signal);
       try {
         const serve = subscribing.has(method) ? watch.request : pass;
@@ -106,6 +120,11 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
       }
     },
     watch: (uris, context) => watch.watch(uris, context),
+    async watchTasks(ids, context, tell) {
+      const names = new Map(ids.flatMap((id) => ownName(tasks, id, context)));
+      const connection = await keeper.get(context.signal);
+      return watchTasks({ clock: options.clock, connection, context, names, tell });
+    },
     endSession(session) {
       watch.endSession(session);
       const ended = keeper.get(keeper.signal).then((connection) => connection.endSession?.(session));
@@ -113,6 +132,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     },
     async close() {
       bridge.close();
+      tasks.close();
       await keeper.close();
     },
   };
@@ -120,23 +140,54 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
 
 const subscribing: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
 
+interface PassOptions {
+  readonly settings: Settings;
+  readonly bridge: Bridge;
+  readonly keeper: Keeper;
+  readonly tasks: Tasks;
+  readonly catalog: () => Catalog;
+}
+
 /** Sends a request in the client's own era, or over the bridge. */
-function createPass({ settings }: UpstreamSourceOptions, bridge: Bridge, keeper: Keeper): Source['request'] {
+function createPass({ settings, bridge, keeper, tasks, catalog }: PassOptions): Source['request'] {
+  const sendAs: SendMethod = async (method, params, by) => {
+    // A call in rounds may outlive the connection that its first round went to.
+    const current = await keeper.get(by.signal);
+    const call = { signal: by.signal, timeoutMs: settings.upstreamTimeoutMs, context: by };
+    return current.request(method, withOwnMeta(params), call);
+  };
   return async (method, params, context) => {
     const connection = await keeper.get(context.signal);
-    // A call in rounds may outlive the connection that its first round went to.
-    const send = async (sent: Params, by: CallContext) => {
-      const current = await keeper.get(by.signal);
-      const call = { signal: by.signal, timeoutMs: settings.upstreamTimeoutMs, context: by };
-      return current.request(method, withOwnMeta(sent), call);
-    };
-    if (servedEra(connection.info, context.era) === context.era) return send(params, context);
-    await connection.findEras?.();
+    const isOwnEra = () => servedEra(connection.info, context.era) === context.era;
+    if (!isOwnEra()) await connection.findEras?.();
     const served = servedEra(connection.info, context.era);
+    if (isTaskMethod(method)) return tasks.request(served, method, params, context, sendAs);
+    const send: Send = async (sent, by) => {
+      const result = await sendAs(method, sent, by);
+      if (method !== 'tools/call' || begunTask(result) === undefined) return result;
+      return tasks.begun(served, result, context, by, sendAs);
+    };
     if (served === context.era) return send(params, context);
     const { oneByOne = false } = connection;
-    return bridge.request({ era: served, oneByOne }, method, params, context, send);
+    const over = { era: served, oneByOne };
+    if (method !== 'tools/call') return bridge.request(over, method, params, context, send);
+    if (served === 'stateless') {
+      const awaitsTasks = tasksExtension in catalog().extensions;
+      return bridge.request(over, method, params, { ...context, awaitsTasks }, send);
+    }
+    const tool = catalog().tools.find(({ name }) => name === params['name']);
+    return bridge.request(over, method, tasks.forSessions(params, context, tool), context, send);
   };
+}
+
+/** A client's task under the server's id; nothing for one that is not the client's. */
+function ownName(tasks: Tasks, name: string, context: CallContext): (readonly [string, string])[] {
+  try {
+    return [[tasks.idOf(name, context), name]];
+  } catch (error) {
+    if (error instanceof RpcError) return [];
+    throw error;
+  }
 }
 function reasonOf(code: string | undefined): string {
   return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';

@@ -1,0 +1,205 @@
+import type { Clock } from '#kit/clock.ts';
+import { digestOf } from '#kit/digest.ts';
+import { isObject } from '#kit/json.ts';
+import type { Random } from '#kit/random.ts';
+import { askableCapabilities, canBeAsked } from '#mcp/bridge/capabilities.ts';
+import { type Era, latestSessionRevision } from '#mcp/eras.ts';
+import type { Params } from '#mcp/jsonrpc.ts';
+import type { Result } from '#mcp/results.ts';
+import { declaresTasks, missingTasks, taskSupportOf } from '#mcp/tasks/capabilities.ts';
+import type { TaskName } from '#mcp/tasks/ids.ts';
+import { begunTask, renameInParams, renameInResult } from '#mcp/tasks/rename.ts';
+import { begunForStateless } from '#mcp/tasks/translate.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { CallContext } from '../../source.ts';
+import { refuseToAsk } from '../../upstream/resource-watch.ts';
+import { sharedSession, userOf } from '../bridge.ts';
+import { createAskingTasks } from './asking-tasks.ts';
+import { type AwaitOptions, awaitTask } from './await-task.ts';
+import { createKnownTasks, type KnownTask, type KnownTasks, type TaskLink } from './known-tasks.ts';
+import { createTaskNames, ownerOf, type TaskNamesOptions } from './names.ts';
+import { serveSessionTask } from './session-tasks.ts';
+
+/** Any request to the server, as its context says. */
+export type SendMethod = (method: string, params: Params, context: CallContext) => Promise<Result>;
+
+export interface TasksOptions extends TaskNamesOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Something that only a waiting client could have been told. */
+  onDropped(what: 'progress' | 'log'): void;
+}
+
+/** Tasks of the server behind this agent, for clients of either era; see docs/bridging.md. */
+export interface Tasks {
+  /**
+   * The params of a tool call of a client of 2026-07-28 for a server that serves it in 2025-11-25: a task where the
+   * tool can be one. Throws RpcError `missingCapability`.
+   */
+  forSessions(params: Params, context: CallContext, tool: unknown): Params;
+  /**
+   * What a client is told of a tool's result that says that a task has begun; a client without tasks waits for its
+   * end. `served`: the era in which the server serves the client; `by`: as what the call was sent.
+   */
+  begun(
+    served: Era,
+    result: Result,
+    context: CallContext,
+    by: CallContext,
+    send: SendMethod,
+  ): Promise<Result>;
+  /** A request about tasks. Throws RpcError in the terms of the client's era. */
+  request(
+    served: Era,
+    method: string,
+    params: Params,
+    context: CallContext,
+    send: SendMethod,
+  ): Promise<Result>;
+  /** A notification of the server about a task (2025), and the session that it is for. Undefined: nobody's. */
+  told(params: Params): { readonly session: string; readonly params: Params } | undefined;
+  /** The server's id of a task. Throws RpcError `invalidParams` unless it is the client's. */
+  idOf(name: unknown, context: CallContext): string;
+  close(): void;
+}
+
+export function createTasks(options: TasksOptions): Tasks {
+  const { settings, clock, random } = options;
+  const names = createTaskNames(options);
+  const known = createKnownTasks(settings.maxKnownTasks);
+  const asking = createAskingTasks({
+    ...{ clock, random, ttlMs: settings.parkTtlMs, max: settings.maxParkedCalls, graceMs: 1000 },
+    ...{ gatherMs: settings.parkGatherMs, onDropped: options.onDropped },
+  });
+  const waiting: AwaitOptions = {
+    ...{ clock, timeoutMs: settings.upstreamTimeoutMs, answerMs: settings.parkTtlMs },
+    ...{ maxRounds: settings.maxInputRounds, mintId: () => random.uuid() },
+  };
+
+  function remember(task: Result, served: Era, context: CallContext, by: CallContext): KnownTask {
+    const owner = ownerOf(context);
+    const id = String(task['taskId']);
+    const link = served === 'sessions' ? linkOf(by) : undefined;
+    const place = placeOf(link);
+    const name = names.mint(owner, place, id);
+    const remembered = { owner, name, place, id, link, session: context.session };
+    known.add(remembered);
+    return remembered;
+  }
+  return {
+    forSessions(params, context, tool) {
+      const { task: _foreign, ...rest } = params;
+      const support = taskSupportOf(tool);
+      if (support === 'forbidden') return params['task'] === undefined ? params : rest;
+      if (declaresTasks(context.capabilities)) return { ...rest, task: {} };
+      if (support === 'required') throw missingTasks();
+      return rest;
+    },
+    async begun(served, result, context, by, send) {
+      const task = begunTask(result);
+      if (task === undefined) return result;
+      if (served === 'stateless' && context.era === 'sessions') {
+        const ask = (method: string, params: Params, signal: AbortSignal) =>
+          send(method, params, { ...by, signal });
+        return awaitTask(task, context, ask, waiting);
+      }
+      const { name } = remember(task, served, context, by);
+      const renamed = renameInResult(result, () => name);
+      return served === context.era ? renamed : begunForStateless(renamed);
+    },
+    async request(served, method, params, context, send) {
+      if (context.era === 'stateless' && !declaresTasks(context.capabilities)) throw missingTasks();
+      if (method === 'tasks/list') return listOwn(known, params, context, send);
+      const client = String(params['taskId']);
+      const name = names.read(ownerOf(context), params['taskId']);
+      const by = contextFor(served, method, name, client, context, known.find(name.place, name.id));
+      const about = (other: string, own: CallContext) => send(other, { ...params, taskId: name.id }, own);
+      const rename = (id: string) => (id === name.id ? client : id);
+      if (served === context.era) return renameInResult(await about(method, by), rename);
+      const task = {
+        ...{ key: `${name.place} ${name.id}`, link: linkOf(by), context: by },
+        send: (other: string, own: CallContext) =>
+          send(other, { taskId: name.id }, other === 'tasks/result' ? { ...own, task: name.id } : own),
+      };
+      return renameInResult(await serveSessionTask(method, params, task, asking), rename);
+    },
+    told(params) {
+      const task = known.meant(String(params['taskId']), undefined);
+      if (task?.session === undefined) return undefined;
+      return { session: task.session, params: renameInParams(params, () => task.name) };
+    },
+    idOf: (name, context) => names.read(ownerOf(context), name).id,
+    close: asking.close,
+  };
+}
+
+/** A page of the server's tasks without those of others. */
+async function listOwn(
+  known: KnownTasks,
+  params: Params,
+  context: CallContext,
+  send: SendMethod,
+): Promise<Result> {
+  const owner = ownerOf(context);
+  const place = placeOf(linkOf(context));
+  const result = await send('tasks/list', params, context);
+  const all = Array.isArray(result['tasks']) ? result['tasks'].filter(isObject) : [];
+  const tasks = all.flatMap((task) => {
+    const own = known.meant(String(task['taskId']), place, owner);
+    return own === undefined ? [] : [{ ...task, taskId: own.name }];
+  });
+  return { ...result, tasks };
+}
+
+/** The upstream session of its own in which a call runs, as session-clients.ts decides it. */
+function linkOf({ era, ask, session, capabilities }: CallContext): TaskLink | undefined {
+  if (era !== 'sessions' || ask === undefined || session === undefined || !canBeAsked(capabilities))
+    return undefined;
+  return { session, capabilities: askableCapabilities(capabilities) };
+}
+
+/** What tells apart the tasks of upstream sessions whose ids may be the same. */
+function placeOf(link: TaskLink | undefined): string {
+  return link === undefined ? '' : digestOf(link.session, 8);
+}
+
+/** A request about a task goes where the task began; what the task asks there, to whoever waits for its result. */
+function contextFor(
+  served: Era,
+  method: string,
+  { id, place }: TaskName,
+  client: string,
+  context: CallContext,
+  known: KnownTask | undefined,
+): CallContext {
+  if (served === 'stateless') return context;
+  const link = known === undefined ? guessLink(place, context) : known.link;
+  const { ask } = context;
+  const rename = (own: string) => (own === id ? client : own);
+  return {
+    ...context,
+    era: 'sessions',
+    revision: latestSessionRevision,
+    session: link?.session,
+    capabilities: link?.capabilities ?? {},
+    ask:
+      ask === undefined
+        ? refuseToAsk
+        : (asked, params, signal) => ask(asked, renameInParams(params, rename), signal),
+    ...(method === 'tasks/result' && { task: id }),
+  };
+}
+
+/** Of a task that is not remembered: where a call of the same client would run now. */
+function guessLink(place: string, context: CallContext): TaskLink | undefined {
+  if (place === '' || !canBeAsked(context.capabilities)) return undefined;
+  const capabilities = askableCapabilities(context.capabilities);
+  const session = context.era === 'sessions' ? context.session : sharedSession(userOf(context), capabilities);
+  return session === undefined ? undefined : { session, capabilities };
+}
+
+/** Whether this method is about tasks in either era. */
+export function isTaskMethod(method: string): boolean {
+  return method.startsWith('tasks/');
+}

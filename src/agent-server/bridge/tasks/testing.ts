@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type TestServer, testServer } from '../../testing/harness.ts';
+import type { Client, Message, Params, Transport } from '../testing.ts';
+
+/** Agent-servers before a server with tasks of either era. Fixtures of tests. */
+
+const fileOf = (name: string) =>
+  fileURLToPath(new URL(`../../../../test/fixtures/tasks-server/${name}`, import.meta.url));
+const files = {
+  '2025': fileOf('sessions-server.mjs'),
+  '2026': fileOf('stateless-server.ts'),
+} as const;
+
+export async function startTasksAgent(
+  t: TestContext,
+  eras: keyof typeof files,
+  transport: Transport,
+  limits: Record<string, number> = {},
+): Promise<TestServer> {
+  const file = files[eras];
+  if (transport === 'stdio') {
+    const env = { PATH: process.env['PATH'] ?? '' };
+    return testServer(t, { limits, env, mcp: { upstream: { stdio: [process.execPath, file] } } });
+  }
+  const child = spawn(process.execPath, [file, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const end = () => void child.kill();
+  try {
+    const lines = createInterface(child.stdout);
+    const [line] = (await once(lines, 'line', { signal: t.signal })) as [string];
+    const port = Number(/listens on (\d+)/.exec(line)?.[1]);
+    return await testServer(t, { limits, mcp: { upstream: { port } } });
+  } finally {
+    // After the agent-server's, since hooks run in the order in which they were made.
+    if (t.signal.aborted) end();
+    else t.after(end);
+  }
+}
+
+export const takesTasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+export const canAll = { elicitation: {}, sampling: {}, roots: {} };
+
+/** The id of the task that an answer says has begun, in either era. */
+export function taskIn({ result, error }: Message): string {
+  const task = (result?.['task'] ?? result) as { taskId?: unknown } | undefined;
+  if (typeof task?.taskId !== 'string') throw new Error(`no task: ${JSON.stringify(result ?? error)}`);
+  return task.taskId;
+}
+
+/** Asks until the task has this status; fails after 10 s. */
+export async function untilStatus(client: Client, taskId: string, status: string): Promise<Params> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    const answer = await client.request('tasks/get', { taskId }).next();
+    if (answer.result?.['status'] === status) return answer.result;
+    if (performance.now() > end) throw new Error(`not ${status}: ${JSON.stringify(answer)}`);
+    await sleep(20);
+  }
+}
