@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChildSpec } from '#watchdog/child.ts';
 import type { WorkspacePaths } from '#workspace/paths.ts';
+import { bundleOf } from './bundle.ts';
 
 export interface ProcessOptions {
   readonly paths: WorkspacePaths;
@@ -16,7 +18,7 @@ export interface ProcessOptions {
 export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: ProcessOptions): ChildSpec[] {
   const program = (name: string, flags: readonly string[] = [], passFds: readonly number[] = []) => ({
     command: process.execPath,
-    args: [join(mainFolder, `${name}.ts`), '--workspace', paths.root, ...flags],
+    args: [fileOf(name, mainFolder), '--workspace', paths.root, ...flags],
     cwd: paths.root,
     env,
     passFds,
@@ -40,4 +42,10 @@ export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: P
       health: { port, path: '/health' },
     },
   ];
+}
+
+/** A bundle where there is one, which `ploinky up` saw to be of these sources: it starts in a third of the time. */
+function fileOf(name: string, mainFolder: string): string {
+  const bundle = join(mainFolder, '../..', bundleOf(name));
+  return existsSync(bundle) ? bundle : join(mainFolder, `${name}.ts`);
 }

@@ -37,6 +37,8 @@ export interface Following {
 
 /** Changes that come together make one table; a single one waits this long, in milliseconds. */
 const gatherMs = 3;
+/** As long as not everything was listed: a table that lacks most of it is worth little. */
+const incompleteGatherMs = 100;
 
 /** Keeps table and keys as the API has them, by watches. Starts empty; never throws for what the API says. */
 export function followApi(options: FollowOptions): Following {
@@ -112,7 +114,7 @@ function gatherTables({ clock, log }: FollowOptions, keeper: TableKeeper): Gathe
   };
   return {
     changed() {
-      cancel ??= clock.after(gatherMs, look);
+      cancel ??= clock.after(synced ? gatherMs : incompleteGatherMs, look);
     },
     complete() {
       synced = true;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { routeResource } from '#api/resources.ts';
 import type { Route } from '#api/route.ts';
+import { buildProgram } from '../../../scripts/build.ts';
 import { type BenchApi, startApi } from '../harness/api.ts';
 import type { Bench } from '../harness/bench.ts';
 import { lineOf, type Scope } from '../harness/scope.ts';
@@ -26,21 +27,27 @@ export const gatewayBoot: Bench = {
         spec: { agents: [{ name: 'raw' }], paths: [`/r${index}`], api: {} },
       } as unknown as Route);
     }
+    const program = await asStarted(scope);
+    // The first one leaves the compiled code that all later ones find, as after the first `ploinky up`.
+    const first = await timeBoot(api, program);
     const taken: Boot[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      taken.push({ bare: await bareStart(scope), ...(await timeBoot(api)) });
+      taken.push({ bare: await bareStart(scope), ...(await timeBoot(api, program)) });
     }
     const middle = (field: keyof Boot) => median(taken.map((one) => one[field]));
     const rows = [
       [`the last of ${routes} Routes answers 200`, middle('served')],
       ['it says that it is ready', middle('ready')],
+      ['the same, the very first time', first.served],
       ['node that starts and ends', middle('bare')],
     ];
     return {
       tables: [{ title: `medians of ${rounds}`, columns: ['', 'ms'], rows }],
       goals: [{ name: 'P28-boot-ms', op: '<=', target: 250, unit: 'ms', value: middle('served') }],
       samples: taken,
-      notes: ['The router runs from its sources, as in a workspace.'],
+      notes: [
+        'The router is started as `ploinky up` does: its bundle, with the compiled code of earlier starts.',
+      ],
     };
   },
 };
@@ -60,10 +67,22 @@ async function startAgent(scope: Scope, api: BenchApi): Promise<void> {
   await api.publish(agent, { uid: 'raw-1', address: `unix:${socket}` });
 }
 
-async function timeBoot(api: BenchApi): Promise<Omit<Boot, 'bare'>> {
+/** The router's own bundle, and the folder that keeps what node compiled of it. */
+interface Program {
+  readonly file: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function asStarted(scope: Scope): Promise<Program> {
+  const file = await buildProgram('router', join(scope.folder, 'dist'));
+  return { file, env: { NODE_COMPILE_CACHE: join(scope.folder, 'code') } };
+}
+
+async function timeBoot(api: BenchApi, { file, env }: Program): Promise<Omit<Boot, 'bare'>> {
   const port = await freePort();
   const begun = performance.now();
-  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`], { side: 'measured' });
+  const flags = ['--listen', `127.0.0.1:${port}`];
+  const router = api.startFile(file, flags, { side: 'measured', env });
   const until200 = async (path: string) => {
     while (!(await answers(`http://127.0.0.1:${port}${path}`))) {
       if (performance.now() - begun > 20_000) throw new Error(`${path} is not served`);

@@ -27,6 +27,8 @@ export interface BenchApi {
   readonly apiserver: Started;
   /** Starts another main file of the product on this workspace. */
   startMain(name: string, flags: readonly string[], options?: StartOptions): Started;
+  /** As `startMain`, a program of the product that lies elsewhere. */
+  startFile(file: string, flags: readonly string[], options?: StartOptions): Started;
   /** An Agent with its key; without endpoints until `publish`. */
   createAgent(name: string): Promise<{ agent: Agent; identity: AgentIdentity; key: WireKey }>;
   /** Says where the Agent's only instance answers, as the controller does when it is Ready. */
@@ -43,11 +45,10 @@ export async function startApi(scope: Scope): Promise<BenchApi> {
   const env = { XDG_RUNTIME_DIR: runtime };
   const paths = await locateWorkspace(root, env);
   await ensureWorkspace(paths, hostFacts(env).uid);
-  const startMain = (name: string, flags: readonly string[], options: StartOptions = {}) =>
-    scope.start(join(checkout, `src/main/${name}.ts`), ['--workspace', root, ...flags], {
-      ...options,
-      env: { ...options.env, ...env },
-    });
+  const startFile = (file: string, flags: readonly string[], options: StartOptions = {}) =>
+    scope.start(file, ['--workspace', root, ...flags], { ...options, env: { ...options.env, ...env } });
+  const startMain = (name: string, flags: readonly string[], options?: StartOptions) =>
+    startFile(join(checkout, `src/main/${name}.ts`), flags, options);
   const apiserver = startMain('apiserver', []);
   const client = createClient({ endpoint: unixEndpoint(paths.apiSocket), clock: systemClock });
   scope.defer(() => client.close());
@@ -58,6 +59,7 @@ export async function startApi(scope: Scope): Promise<BenchApi> {
     client,
     apiserver,
     startMain,
+    startFile,
     async createAgent(name) {
       const made = await client.create<Agent>(agentResource, {
         apiVersion: 'ploinky.dev/v1alpha1',
