@@ -50,6 +50,10 @@ export interface RouterLimits {
   readonly answerBytes: number;
   /** Nesting of an agent's answer or event that the router has to look into. */
   readonly answerDepth: number;
+  /** Characters of an event that it has to look into. */
+  readonly eventChars: number;
+  /** Interim answers (1xx) to one call. */
+  readonly interimAnswers: number;
   /** Tools that find_tool returns when the client does not say how many. */
   readonly foundTools: number;
   /** … and when it does, at most. */
@@ -113,6 +117,8 @@ export const defaultLimits: RouterLimits = {
   listBytes: 16 * 1024 * 1024,
   answerBytes: 64 * 1024 * 1024,
   answerDepth: 256,
+  eventChars: 16 * 1024 * 1024,
+  interimAnswers: 32,
   foundTools: 5,
   foundToolsMost: 25,
   sessionTtlMs: 24 * 3_600_000,

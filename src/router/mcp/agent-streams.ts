@@ -81,7 +81,7 @@ class Kept {
   }
 
   #sink(flow: Flow): AnswerSink {
-    const decoder = createSseDecoder();
+    const decoder = createSseDecoder(this.#services.limits.eventChars);
     const giveUp = () => {
       flow.abort();
       this.#again();

@@ -20,6 +20,8 @@ export interface AnswerChange extends ReadOptions {
   readonly expose?: Expose | undefined;
   /** Of an answer that has to be held as a whole. */
   readonly maxBytes: number;
+  /** Of one event. */
+  readonly maxEventChars: number;
 }
 
 /**
@@ -38,7 +40,7 @@ export function changeAnswer(
 }
 
 function changeEvents(change: AnswerChange): Transform {
-  const decoder = createSseDecoder(change.maxBytes);
+  const decoder = createSseDecoder(change.maxEventChars);
   return {
     refuse: (error) => encode(refusalOf(change, error)),
     push(chunk) {
@@ -62,7 +64,7 @@ function passEvent(change: AnswerChange, { data, id: own, retry }: SseEvent): st
  * too deep.
  */
 export function changeEvent(
-  { agent, method, asks, expose, maxDepth }: Omit<AnswerChange, 'id' | 'maxBytes'>,
+  { agent, method, asks, expose, maxDepth }: Omit<AnswerChange, 'id' | 'maxBytes' | 'maxEventChars'>,
   data: string,
   id?: string,
 ): string {
@@ -104,7 +106,8 @@ function changeJson(change: AnswerChange, expose: Expose): Transform {
     end() {
       const bytes = Buffer.concat(chunks);
       const message = parseAgentJson(bytes.toString('utf8'), change);
-      if (!isObject(message)) return bytes;
+      // Some clients would read what is none to this parser, and URIs in it would pass as they are.
+      if (!isObject(message)) throw badAnswer(agent, 'is no JSON-RPC message');
       const exposed = exposeInMessage(message, method, expose);
       return exposed === message ? bytes : JSON.stringify(exposed);
     },

@@ -13,6 +13,8 @@ export interface RelayServices {
 export interface RelayOptions {
   /** Headers for the client, from the agent's. */
   readonly headers: (headers: AnswerHeaders) => Record<string, string | string[]>;
+  /** Why an answer with this head does not reach the client. Default: each does. */
+  readonly refuse?: (status: number, headers: AnswerHeaders) => RouterError | undefined;
   /** Writes the answer when the agent gave none; not called once its headers went out. */
   readonly fail: (error: RouterError) => void;
   /** Changes the body as it passes, when the headers say that it should. */
@@ -82,6 +84,12 @@ class Relay implements AnswerSink {
 
   head(status: number, headers: AnswerHeaders): void {
     if (this.#isEnded()) return;
+    const refused = this.#options.refuse?.(status, headers);
+    if (refused !== undefined) {
+      this.#flow.abort();
+      this.failed(refused);
+      return;
+    }
     this.#transform = this.#options.transform?.(headers);
     const passed = this.#options.headers(headers);
     const bytes = Number(passed['content-length'] ?? Number.NaN);

@@ -93,6 +93,7 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
   #sent = false;
   #retried = false;
   #over = false;
+  #interim = 0;
 
   constructor(options: SenderOptions, call: AgentCall, makeSink: (flow: Flow) => AnswerSink) {
     this.#options = options;
@@ -123,8 +124,18 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
     if (this.#over) controller.abort(new RouterError('ClientGone', 'The client went away.'));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-    this.#sink.head(status, headers);
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (status >= 200) this.#sink.head(status, headers);
+    else if (++this.#interim > this.#options.limits.interimAnswers) this.#endInterim(controller);
+  }
+
+  /** Nobody takes them, so that nothing else would ever end a stream of them. */
+  #endInterim(controller: Dispatcher.DispatchController): void {
+    const agents = [this.#ready?.target.name ?? ''];
+    const message = `Agent '${agents[0]}' gave more than ${this.#options.limits.interimAnswers} interim answers.`;
+    const error = new RouterError('AgentAnswer', message, { agents });
+    this.#fail(error);
+    controller.abort(error);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -4,9 +4,9 @@ import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
+import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { requireSession } from '../../mcp/inbound.ts';
 import type { Services } from '../../services.ts';
-import { answerHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import { endHere, tellEnd } from '../mcp/end-session.ts';
 import { answerAgentPost, keyOf } from './post.ts';
@@ -50,7 +50,7 @@ function openStream(services: Services, { request, response, resolution }: Excha
   const lastEventId = headerOf(request.headers, 'last-event-id');
   const call = sessionStreamCall(keyOf(target), session, caller, request.headers, lastEventId);
   relay(services, { ...call, silenceMs: 0 }, response, {
-    headers: answerHeaders,
+    ...mcpAnswers,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
   });
   return true;

@@ -9,11 +9,12 @@ import { identifyCaller, isDelegated } from '../../delegation.ts';
 import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
+import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { identifySpeaker, isInitialize } from '../../mcp/inbound.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
-import { answerHeaders, mcpRequestHeaders } from '../../upstream/headers.ts';
+import { mcpRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 
 /** POST to one agent: everything passes through as it is, in either era. */
@@ -49,7 +50,7 @@ export function answerAgentPost(
   const sent = body.batch ? undefined : text;
   const call = callWith(agent, message, { speaker, headers: request.headers, text: sent });
   relay(services, call, response, {
-    headers: answerHeaders,
+    ...mcpAnswers,
     fail: (error) => writeJson(response, id === null ? 503 : 200, toFailure(id, error)),
   });
 }

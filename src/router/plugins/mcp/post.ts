@@ -23,13 +23,13 @@ import { statusOf, toFailure, writeJson, writeJsonText } from '../../mcp/answer.
 import { changeAnswer } from '../../mcp/answer-transform.ts';
 import type { EventStreams } from '../../mcp/event-streams.ts';
 import { type Expose, exposeInResult } from '../../mcp/expose-uris.ts';
+import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
 import { type AggregateRequest, type Outcome, serverInfo } from '../../mcp/outcome.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import { readRequestId } from '../../mcp/server-requests.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
-import { answerHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import { runCommand } from './commands.ts';
 import { type InFlight, inFlightKey } from './in-flight.ts';
@@ -131,12 +131,13 @@ function answerOutcome(
   const inSession = speaker.era === 'sessions';
   if (inSession) response.on('close', inFlight.add(inFlightKey(speaker, id), outcome.agent));
   relay(services, outcome.call, response, {
-    headers: answerHeaders,
+    ...mcpAnswers,
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
     transform: changeAnswer({
       ...{ id, method, agent: outcome.agent, asks: inSession, expose: outcome.expose },
       maxBytes: services.limits.answerBytes,
       maxDepth: services.limits.answerDepth,
+      maxEventChars: services.limits.eventChars,
     }),
   });
 }

@@ -5,8 +5,8 @@ import { toFailure, writeJson } from '../../mcp/answer.ts';
 import { changeAnswer } from '../../mcp/answer-transform.ts';
 import { exposeFor } from '../../mcp/answer-uris.ts';
 import { type AgentEvent, readEventId } from '../../mcp/event-ids.ts';
+import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import type { Services } from '../../services.ts';
-import { answerHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import type { AgentCall } from '../../upstream/send.ts';
 
@@ -38,15 +38,16 @@ function relayRest(
   { agent, method, id }: AgentEvent,
   expose: Awaited<ReturnType<typeof exposeFor>>,
 ): void {
-  const { answerBytes, answerDepth } = services.limits;
+  const { answerBytes, answerDepth, eventChars } = services.limits;
   relay(services, { ...callOf(agent, id), silenceMs: 0 }, response, {
-    headers: answerHeaders,
+    ...mcpAnswers,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
     transform: changeAnswer({
       ...{ agent, method, expose, id: null },
       asks: true,
       maxBytes: answerBytes,
       maxDepth: answerDepth,
+      maxEventChars: eventChars,
     }),
   });
 }
