@@ -168,10 +168,17 @@ function portOf(server: Server | undefined): number | undefined {
   return typeof address === 'object' && address !== null ? address.port : undefined;
 }
 
+/**
+ * Connections that wait to be accepted. Said for an inherited socket too, which had as many while no router was there:
+ * node would set 511. The kernel caps it.
+ */
+const backlog = 4096;
+
 function listen(server: Server, where: ListenOptions | { readonly fd: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(where as ListenOptions, () => {
+    // For a descriptor node takes it from here alone.
+    server.listen({ ...where, backlog }, backlog, () => {
       server.off('error', reject);
       resolve();
     });
