@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway build images install install-manifests clean cluster cluster-install cluster-down test-cluster
+.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -43,6 +43,10 @@ cluster-down: node_modules/.package-lock.json ## Take it down; nothing of it is 
 test-cluster: setup ## Run the tests that need a real Kubernetes
 	@$(NODE) scripts/setup.ts cluster
 	@$(NODE) scripts/test.ts --cluster-only test/cluster test/e2e/both
+
+conformance: setup ## Run the MCP conformance suite against all there is, here and on a Kubernetes
+	@$(NODE) scripts/setup.ts cluster
+	@$(NODE) scripts/conformance.ts
 
 lint: node_modules/.package-lock.json ## Check format, layers, types and generated files
 	@node_modules/.bin/biome check --error-on-warnings .
