@@ -1,7 +1,9 @@
+import { timingSafeEqual } from 'node:crypto';
+import { isObject } from '#kit/json.ts';
 import { joinParkState, splitParkState } from '#mcp/bridge/park-state.ts';
 import { isRequestId, type RequestId } from '#mcp/jsonrpc.ts';
+import { hmacText } from '#wire/hmac.ts';
 import { deriveSubkey, type WireKey } from '#wire/keys.ts';
-import { seal, unseal } from '#wire/seal.ts';
 
 /** Which event of which stream a client saw last. */
 export interface Position {
@@ -17,7 +19,8 @@ export interface Position {
 
 /**
  * Ids of events: the instance that holds the stream, in the clear so that any router finds it, a full stop, and the
- * position, sealed for the agent, the instance and the session: nobody else's session can use it.
+ * position with its seal for the agent, the instance and the session: nobody else's session can use it. What it says
+ * is the client's own and no secret, so it is not encrypted: that would cost every event five times as much.
  */
 export interface EventIds {
   make(session: string, position: Position): string;
@@ -26,6 +29,8 @@ export interface EventIds {
 }
 
 const longestRequestId = 64;
+/** Characters of base64url, of 6 bits each. */
+const sealLength = 22;
 
 export function createEventIds(options: {
   /** Principal of the agent and uid of this instance. */
@@ -44,21 +49,38 @@ export function createEventIds(options: {
     }
     return sealing;
   };
-  const purpose = (instance: string, session: string) => `event ${options.agent} ${instance} ${session}`;
+  const sealOf = (key: WireKey, instance: string, session: string, text: string) =>
+    hmacText(key, JSON.stringify([options.agent, instance, session, text])).slice(0, sealLength);
   return {
-    make(session, { stream, cursor, request, own }) {
-      const named = request !== undefined && JSON.stringify(request).length <= longestRequestId;
-      const payload = { s: stream, c: cursor, ...(own && { o: 1 }), ...(named && { r: request }) };
-      return joinParkState(options.instance, seal(keys(), purpose(options.instance, session), payload));
+    make(session, position) {
+      const [key] = keys();
+      if (key === undefined) throw new Error('the agent has no key');
+      const text = encode(position);
+      return joinParkState(options.instance, text + sealOf(key, options.instance, session, text));
     },
     read(session, id) {
-      const parts = splitParkState(id);
-      if (parts === undefined) return undefined;
-      const payload = unseal(keys(), purpose(parts.instance, session), parts.sealed);
-      if (payload === undefined) return undefined;
-      const { s, c, o, r } = payload;
-      if (typeof s !== 'string' || typeof c !== 'number') return undefined;
-      return { stream: s, cursor: c, own: o === 1, request: isRequestId(r) ? r : undefined };
+      const { instance, sealed = '' } = splitParkState(id) ?? {};
+      if (instance === undefined || sealed.length <= sealLength) return undefined;
+      const text = sealed.slice(0, -sealLength);
+      const seal = Buffer.from(sealed.slice(-sealLength));
+      const isGenuine = keys().some((key) =>
+        timingSafeEqual(Buffer.from(sealOf(key, instance, session, text)), seal),
+      );
+      return isGenuine ? decode(text) : undefined;
     },
   };
+}
+
+function encode({ stream, cursor, request, own }: Position): string {
+  const named = request !== undefined && JSON.stringify(request).length <= longestRequestId;
+  const payload = { s: stream, c: cursor, ...(own && { o: 1 }), ...(named && { r: request }) };
+  return Buffer.from(JSON.stringify(payload)).toString('base64url');
+}
+
+function decode(text: string): Position | undefined {
+  const payload: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+  if (!isObject(payload)) return undefined;
+  const { s, c, o, r } = payload;
+  if (typeof s !== 'string' || typeof c !== 'number') return undefined;
+  return { stream: s, cursor: c, own: o === 1, request: isRequestId(r) ? r : undefined };
 }

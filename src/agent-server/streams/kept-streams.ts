@@ -28,19 +28,20 @@ export interface KeptStreamsOptions {
   >;
 }
 
-/** Streams that count for one limit, in order of age. */
+/** Streams of which something is kept that counts for one limit, in order of age. */
 class Share {
   bytes = 0;
   readonly running = new Set<KeptStream>();
   readonly over = new Set<KeptStream>();
 
-  delete(stream: KeptStream): void {
-    this.running.delete(stream);
-    this.over.delete(stream);
-  }
-
-  get isEmpty(): boolean {
-    return this.running.size + this.over.size === 0;
+  /** As many bytes more of the stream are kept. */
+  add(stream: KeptStream, change: number): void {
+    this.bytes += change;
+    const { bytes, over } = stream;
+    if (bytes === 0 || over) this.running.delete(stream);
+    else this.running.add(stream);
+    if (bytes === 0) this.over.delete(stream);
+    else if (over) this.over.add(stream);
   }
 }
 
@@ -49,7 +50,8 @@ export class KeptStreams {
   readonly #options: KeptStreamsOptions;
   readonly #rules: StreamRules;
   readonly #streams = new Map<string, KeptStream>();
-  readonly #bySession = new Map<string, Set<KeptStream>>();
+  readonly #bySession = new Map<string, KeptStream[]>();
+  /** Of those of whom something is kept. */
   readonly #byOwner = new Map<string, Share>();
   readonly #all = new Share();
   /** Take back when a stream is forgotten. */
@@ -75,12 +77,9 @@ export class KeptStreams {
     const name = this.#options.random.bytes(9).toString('base64url');
     const stream = new KeptStream(name, of, this.#rules);
     this.#streams.set(name, stream);
-    const own = this.#byOwner.get(of.owner) ?? new Share();
-    this.#byOwner.set(of.owner, own);
-    own.running.add(stream);
-    this.#all.running.add(stream);
-    const ofSession = this.#bySession.get(of.session) ?? new Set();
-    this.#bySession.set(of.session, ofSession.add(stream));
+    const ofSession = this.#bySession.get(of.session);
+    if (ofSession === undefined) this.#bySession.set(of.session, [stream]);
+    else ofSession.push(stream);
     this.#wait(stream);
     return stream;
   }
@@ -99,13 +98,9 @@ export class KeptStreams {
     if (!this.#streams.delete(stream.name)) return;
     this.#stopWaiting(stream);
     stream.forget();
-    this.#all.delete(stream);
-    const own = this.#byOwner.get(stream.owner);
-    own?.delete(stream);
-    if (own?.isEmpty) this.#byOwner.delete(stream.owner);
-    const ofSession = this.#bySession.get(stream.session);
-    ofSession?.delete(stream);
-    if (ofSession?.size === 0) this.#bySession.delete(stream.session);
+    const others = this.#bySession.get(stream.session)?.filter((other) => other !== stream) ?? [];
+    if (others.length === 0) this.#bySession.delete(stream.session);
+    else this.#bySession.set(stream.session, others);
   }
 
   /** Nobody may come back to a session that ended. */
@@ -119,7 +114,9 @@ export class KeptStreams {
 
   /** Calls that go on, whether somebody reads or not. */
   get running(): number {
-    return [...this.#all.running].filter(({ request }) => request !== undefined).length;
+    let count = 0;
+    for (const { request, over } of this.#streams.values()) if (request !== undefined && !over) count += 1;
+    return count;
   }
 
   get size(): number {
@@ -139,10 +136,7 @@ export class KeptStreams {
 
   #onOver(stream: KeptStream): void {
     if (!this.#streams.has(stream.name)) return;
-    for (const share of [this.#all, this.#byOwner.get(stream.owner)]) {
-      share?.running.delete(stream);
-      share?.over.add(stream);
-    }
+    this.#charge(stream, 0);
     this.#wait(stream);
   }
 
@@ -162,24 +156,23 @@ export class KeptStreams {
 
   #charge(stream: KeptStream, change: number): void {
     const { maxStreamBytesPerUser, maxStreamBytesInAll } = this.#options.settings;
-    const own = this.#byOwner.get(stream.owner);
-    if (own !== undefined) own.bytes += change;
-    this.#all.bytes += change;
-    if (change <= 0) return;
-    if (own !== undefined) this.#shrink(own, maxStreamBytesPerUser);
+    const own = this.#byOwner.get(stream.owner) ?? new Share();
+    own.add(stream, change);
+    this.#all.add(stream, change);
+    if (own.bytes === 0) this.#byOwner.delete(stream.owner);
+    else this.#byOwner.set(stream.owner, own);
+    this.#shrink(own, maxStreamBytesPerUser);
     this.#shrink(this.#all, maxStreamBytesInAll);
   }
 
   /** What is over goes first, then the events of what began first. */
   #shrink(share: Share, most: number): void {
     while (share.bytes > most) {
-      const [oldest] = share.over;
-      if (oldest !== undefined) this.drop(oldest);
-      else {
-        const running = share.running.values().find(({ bytes }) => bytes > 0);
-        if (running === undefined) return;
-        running.forgetEvents();
-      }
+      const over = share.over.values().next().value;
+      const running = share.running.values().next().value;
+      if (over !== undefined) this.drop(over);
+      else if (running !== undefined) running.forgetEvents();
+      else return;
     }
   }
 }

@@ -167,6 +167,8 @@ test('ids of other sessions, changed ones and nonsense are refused', limits, asy
     await answer.until('it is whole', () => answer.ended !== undefined);
     assert.deepEqual([answer.status, answer.messages()[0]?.error.code], [400, -32000], wrong);
   }
+  for (const step of [1, 2, 3, 'end'] as const) await client.go(step);
+  await whole(first);
   const headers = { 'mcp-session-id': 'nobody', 'last-event-id': id };
   assert.equal((await askForEvents(t, `${client.server.url}/mcp`, { headers })).status, 404);
 });
