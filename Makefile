@@ -53,8 +53,9 @@ lint: node_modules/.package-lock.json ## Check format, layers, types and generat
 	@node_modules/.bin/tsc --noEmit
 	@$(NODE) scripts/generate.ts --check
 
-generate: node_modules/.package-lock.json ## Write crds/ and docs/reference from src/api
+generate: node_modules/.package-lock.json ## Write crds/, docs/reference and docs/bridge-matrix.md
 	@$(NODE) scripts/generate.ts
+	@$(NODE) test/e2e/bridge-matrix/write.ts
 
 bench: setup ## Measure this machine, beside other programs
 	@$(NODE) scripts/bench.ts
