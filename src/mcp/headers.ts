@@ -90,6 +90,32 @@ export function paramHeadersOf(inputSchema: unknown, args: unknown): Record<stri
   return headers;
 }
 
+/**
+ * Whether every `x-mcp-header` of a tool's input schema can be carried out: a header name of its own, on a text, whole
+ * number or truth value, reachable through `properties` alone.
+ */
+export function hasValidParamHeaders(inputSchema: unknown): boolean {
+  const declared = declaredParamHeaders(inputSchema);
+  if (declared.length !== countOf(inputSchema, 'x-mcp-header')) return false;
+  const names = new Set(declared.map(({ header }) => header.toLowerCase()));
+  return (
+    names.size === declared.length &&
+    declared.every(({ header, type }) => headerToken.test(header) && primitiveTypes.has(type))
+  );
+}
+
+const headerToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const primitiveTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+
+/** How often a member has this name, at any depth that a schema has in practice; names of `properties` do not count. */
+function countOf(schema: unknown, name: string, depth = 0, areNames = false): number {
+  if (typeof schema !== 'object' || schema === null || depth > 64) return 0;
+  return Object.entries(schema).reduce((count, [key, child]) => {
+    const own = !areNames && key === name ? 1 : 0;
+    return count + own + countOf(child, name, depth + 1, !areNames && key === 'properties');
+  }, 0);
+}
+
 /** `=?base64?…?=` decoded as UTF-8, anything else as it is; undefined when the base64 or UTF-8 is invalid. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;

@@ -67,3 +67,46 @@ async function readChecks(folder: string, scenario: string): Promise<Check[]> {
   if (own === undefined) throw new Error(`The suite wrote nothing about ${scenario}`);
   return JSON.parse(await readFile(join(folder, own, 'checks.json'), 'utf8')) as Check[];
 }
+
+/** The client's scenarios that count for the revision. */
+export async function scoredClientScenarios(requirements: RequirementSet): Promise<string[]> {
+  const text = await readFile(join(home, 'requirements', `${requirements}.yaml`), 'utf8');
+  return (parse(text) as { client: string[] }).client;
+}
+
+export interface ClientScenario {
+  /** 0: passed. */
+  readonly code: number | null;
+  readonly checks: readonly Check[];
+  readonly output: string;
+}
+
+/** Has the suite judge a client: a script with its arguments, to which the suite adds the address of its server. */
+export async function runClientScenario(
+  command: readonly string[],
+  scenario: string,
+  revision: string | undefined,
+): Promise<ClientScenario> {
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  try {
+    const client = [process.execPath, ...command].join(' ');
+    const args = ['client', '--command', client, '--scenario', scenario, '-o', folder, '--timeout', '45000'];
+    const version = revision === undefined ? [] : ['--spec-version', revision];
+    const { code, stdout, stderr } = await runProgram(process.execPath, [
+      join(home, 'dist/index.js'),
+      ...args,
+      ...version,
+    ]);
+    return { code, checks: await readOnlyChecks(folder), output: `${stdout}${stderr}` };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of the one scenario that was run; its name may have made folders of its own. */
+async function readOnlyChecks(folder: string): Promise<Check[]> {
+  const files = await readdir(folder, { recursive: true });
+  const path = files.find((name) => name.endsWith('checks.json'));
+  if (path === undefined) throw new Error('The suite wrote nothing');
+  return JSON.parse(await readFile(join(folder, path), 'utf8')) as Check[];
+}

@@ -1,5 +1,6 @@
 import { isObject } from '#kit/json.ts';
 import { tasksExtension } from '#mcp/eras.ts';
+import { hasValidParamHeaders } from '#mcp/headers.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import { sessionTasksIn } from '#mcp/tasks/capabilities.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '#mcp/types.ts';
@@ -12,7 +13,11 @@ const maxPages = 100;
 const maxEntries = 10_000;
 
 /** Everything the upstream lists. Lists whose capability it does not declare are empty. */
-export async function readCatalog(connection: UpstreamConnection, call: UpstreamCall): Promise<Catalog> {
+export async function readCatalog(
+  connection: UpstreamConnection,
+  call: UpstreamCall,
+  onLeftOut: (tool: Tool) => void = () => undefined,
+): Promise<Catalog> {
   const { capabilities, instructions } = connection.info;
   const list = <T>(capability: string, method: string, member: string) =>
     capabilities[capability] === undefined
@@ -26,7 +31,7 @@ export async function readCatalog(connection: UpstreamConnection, call: Upstream
   ]);
   const resourceCapability = capabilities['resources'];
   return {
-    tools,
+    tools: isStateless(connection.info) ? tools.filter(isCallable(onLeftOut)) : tools,
     resources,
     resourceTemplates,
     prompts,
@@ -35,6 +40,15 @@ export async function readCatalog(connection: UpstreamConnection, call: Upstream
     instructions,
     extensions: extensionsOf(connection.info),
     tasks: isStateless(connection.info) ? undefined : sessionTasksIn(capabilities),
+  };
+}
+
+/** Clients have to leave out a tool whose `x-mcp-header` they could not carry out. */
+function isCallable(onLeftOut: (tool: Tool) => void): (tool: Tool) => boolean {
+  return (tool) => {
+    const isValid = hasValidParamHeaders(tool.inputSchema);
+    if (!isValid) onLeftOut(tool);
+    return isValid;
   };
 }
 

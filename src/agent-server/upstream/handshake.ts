@@ -47,7 +47,13 @@ export async function shakeHands(
 
 /** What a server says to clients of 2026-07-28. Rejects when it serves none. */
 export async function discover(ask: Ask): Promise<UpstreamInfo> {
-  return readDiscover(await ask('server/discover', withEnvelope({})));
+  const asked = () => ask('server/discover', withEnvelope({}));
+  // A server that refuses the revision and names it in the same breath is asked once more.
+  const result = await asked().catch((error: unknown) => {
+    if (!offersOurs(error)) throw error;
+    return asked();
+  });
+  return readDiscover(result);
 }
 
 /**
@@ -113,6 +119,12 @@ function readCommon(result: Result): Pick<UpstreamInfo, 'capabilities' | 'instru
     capabilities: isObject(capabilities) ? capabilities : {},
     instructions: typeof instructions === 'string' ? instructions : undefined,
   };
+}
+
+function offersOurs(error: unknown): boolean {
+  if (!(error instanceof RpcError) || error.code !== errorCodes.unsupportedVersion) return false;
+  const supported = isObject(error.data) ? error.data['supported'] : undefined;
+  return Array.isArray(supported) && supported.includes(firstStatelessRevision);
 }
 
 function speaksOnlyStateless(error: unknown): boolean {

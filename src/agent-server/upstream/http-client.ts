@@ -28,6 +28,7 @@ import { exchangeHttp, type HttpAnswer, type HttpTarget, type Resume } from './h
 import { followStream } from './http-listen.ts';
 import { isForgotten, outcomeIn, SessionForgotten, textOf, unanswered } from './http-outcome.ts';
 import { createListener, type Listener } from './listener.ts';
+import { createParamHeaders } from './param-headers.ts';
 import { createQuestionDesk, type QuestionDesk } from './questions.ts';
 import type { AnswerQuestion } from './session-clients.ts';
 import { createSessionMemory } from './session-memory.ts';
@@ -46,6 +47,11 @@ export interface HttpClientOptions {
   readonly clock: Clock;
   /** Declared in the handshake of the sessions era. Default: nothing. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
+  /**
+   * Asks whether the server serves 2026-07-28 before anything else: what servers of that revision want, and what
+   * others answer with an error.
+   */
+  readonly statelessFirst?: boolean;
   /** Answers what the server asks, on the answer to `context`'s call or on the session's stream. Default: pings. */
   readonly answer?: AnswerQuestion;
 }
@@ -67,7 +73,10 @@ export class HttpClient {
   #reopening: Promise<void> | undefined;
   #listener: Listener | undefined;
   #stopListening = new AbortController();
+  #heard: Promise<void> = Promise.resolve();
   #hushed = false;
+  #hasBothEras = false;
+  readonly #paramHeaders = createParamHeaders();
   #nextId = 1;
 
   constructor(options: HttpClientOptions) {
@@ -91,11 +100,35 @@ export class HttpClient {
   /** Does the handshake, with a new session if the server has sessions. */
   async open(call: UpstreamCall): Promise<void> {
     this.#session = undefined;
+    const { statelessFirst = false } = this.#options;
+    const stateless = statelessFirst ? await this.#discover(call) : undefined;
+    if (stateless === undefined) {
+      const info = await this.#shakeHands(call);
+      const isOther = isStateless(info) || statelessFirst;
+      this.#info = {
+        ...info,
+        stateless: isStateless(info) ? info : isOther ? undefined : await this.#discover(call),
+      };
+      return;
+    }
+    this.#info = { ...stateless, stateless };
+    if (this.#hasBothEras) await this.findSessions(call);
+  }
+
+  /** Finds out whether a server of 2026-07-28 has sessions too, for clients that have them. */
+  async findSessions(call: UpstreamCall): Promise<void> {
+    const { stateless } = this.#info;
+    if (stateless === undefined || !isStateless(this.#info)) return;
+    const info = await this.#shakeHands(call).catch(() => stateless);
+    this.#hasBothEras = !isStateless(info);
+    if (this.#hasBothEras) this.#info = { ...info, stateless };
+  }
+
+  #shakeHands(call: UpstreamCall): Promise<UpstreamInfo> {
     const ask = (method: string, params: Params) =>
       this.#ask(method === 'server/discover' ? unknownStateless : unknown, method, params, call);
     const onInitialized = () => this.#post(notificationOf('notifications/initialized'));
-    const info = await shakeHands(ask, onInitialized, this.#options.capabilities);
-    this.#info = { ...info, stateless: isStateless(info) ? info : await this.#discover(call) };
+    return shakeHands(ask, onInitialized, this.#options.capabilities);
   }
 
   /** Whether a server with sessions serves clients of 2026-07-28 as well; one that does not say so, does not. */
@@ -125,7 +158,11 @@ export class HttpClient {
   ): Promise<Result> {
     if (this.#reopening !== undefined) await this.#reopening;
     const info = this.#infoFor(call.context);
-    if (isStateless(info)) return this.#ask(info, method, withEnvelope(params, call.context), call);
+    if (isStateless(info)) {
+      const result = await this.#ask(info, method, withEnvelope(params, call.context), call);
+      if (method === 'tools/list') this.#paramHeaders.learn(params, result);
+      return result;
+    }
     const logs = info.capabilities['logging'] !== undefined;
     const level = logs ? this.memory.levelFor(call.context?.logLevel) : undefined;
     if (level !== undefined) await this.#tell(info, 'logging/setLevel', { level }, call);
@@ -189,13 +226,21 @@ export class HttpClient {
       });
       return;
     }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#heard = promise;
     const own = {
       clock: this.#options.clock,
-      get: (lastEventId: string | undefined) => this.#get(this.#info, lastEventId, signal, hear),
+      get: (lastEventId: string | undefined) =>
+        this.#get(this.#info, lastEventId, signal, hear, resolve).finally(resolve),
       onMissed: () => this.#options.events.onNotification(notificationOf('notifications/tools/list_changed')),
       onLost: this.markClosed,
     };
     void followStream(own, signal);
+  }
+
+  /** Resolves when the server has answered for the first time what its own stream in the session is. */
+  get heard(): Promise<void> {
+    return this.#heard;
   }
 
   /** The server of 2026-07-28 tells of this resource from now on. */
@@ -328,10 +373,11 @@ export class HttpClient {
     lastEventId: string | undefined,
     signal: AbortSignal,
     onMessage: (received: unknown) => boolean,
+    onHead?: () => void,
   ): Promise<HttpAnswer> {
     const headers = requestHeaders(info, this.#session, undefined, undefined);
     if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
-    return exchangeHttp(this.#streams, 'GET', headers, undefined, signal, onMessage);
+    return exchangeHttp(this.#streams, 'GET', headers, undefined, signal, onMessage, onHead);
   }
 
   /** A message that is not the answer: progress and logs of the call, a question, or something general. */
@@ -359,6 +405,7 @@ export class HttpClient {
     target = this.#options.target,
   ): Promise<HttpAnswer> {
     const headers = requestHeaders(info, isStateless(info) ? undefined : this.#session, message, context);
+    if (isStateless(info) && isRequest(message)) Object.assign(headers, this.#paramHeaders.of(message));
     return exchangeHttp(target, 'POST', headers, JSON.stringify(message), signal, onMessage);
   }
 }

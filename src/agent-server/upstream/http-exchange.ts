@@ -50,7 +50,7 @@ const maxRetryMs = 30_000;
 
 /**
  * One HTTP exchange with an MCP server. Every JSON-RPC message of the answer, plain or as an
- * event stream, goes to `onMessage`; resolves when the answer has ended. `onMessage` returning true ends it
+ * event stream, goes to `onMessage`, `onHead` is told when the answer begins; resolves when it has ended. `onMessage` returning true ends it
  * at once. Rejects with AgentServerError UpstreamLost or UpstreamInvalid, what RemoteServer throws, or the signal's reason.
  */
 export function exchangeHttp(
@@ -60,8 +60,10 @@ export function exchangeHttp(
   body: string | undefined,
   signal: AbortSignal,
   onMessage: (message: unknown) => boolean,
+  onHead?: () => void,
 ): Promise<HttpAnswer> {
-  const send = (sent: Record<string, string>) => exchangeOnce(target, method, sent, body, signal, onMessage);
+  const send = (sent: Record<string, string>) =>
+    exchangeOnce(target, method, sent, body, signal, onMessage, onHead);
   return target.remote === undefined ? send(headers) : target.remote.authorized(headers, signal, send);
 }
 
@@ -74,6 +76,7 @@ function exchangeOnce(
   body: string | undefined,
   signal: AbortSignal,
   onMessage: (message: unknown) => boolean,
+  onHead?: () => void,
 ): Promise<HttpAnswer> {
   const { remote } = target;
   const { promise: aborted, reject: abort } = Promise.withResolvers<never>();
@@ -102,6 +105,7 @@ function exchangeOnce(
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, resume: undefined });
         return;
       }
+      onHead?.();
       const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers };
       readMessages(incoming, target, onMessage).then((resume) => resolve({ ...answer, resume }), fail);
     });

@@ -15,6 +15,8 @@ export interface HttpSessionOptions {
   readonly maxMessageBytes: number;
   /** Levels of nesting of one message. Default: as the settings have it. */
   readonly maxDepth?: number;
+  /** As HttpClientOptions. Sessions are then looked for when the first client with one comes. */
+  readonly statelessFirst?: boolean;
   /** Upstream sessions of single clients at once. */
   readonly maxSessions: number;
   /** Milliseconds until an unused one ends. */
@@ -58,7 +60,8 @@ export function connectorTo(
   const { clock, startMs } = options;
   return async (events, signal) => {
     const target = reach();
-    const client = new HttpClient({ target, events, clock });
+    const { statelessFirst = false } = options;
+    const client = new HttpClient({ target, events, clock, statelessFirst });
     const clients = createSessionClients({
       clock,
       idleMs: options.sessionIdleMs,
@@ -82,7 +85,12 @@ export function connectorTo(
       return clients.close();
     });
     client.listen();
+    let finding: Promise<void> | undefined;
     return {
+      findEras() {
+        finding ??= client.findSessions({ signal, timeoutMs: startMs, context: undefined });
+        return finding;
+      },
       get info() {
         return client.info;
       },
@@ -105,6 +113,16 @@ export function connectorTo(
   };
 }
 
+/** Many servers ask on their own stream of the session; what they ask before it is there, nobody hears. */
+const streamPatienceMs = 1000;
+
+function soon(promise: Promise<void>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(streamPatienceMs, resolve);
+    void promise.then(cancel).then(resolve);
+  });
+}
+
 /** An upstream session of one client, which declares what that client can answer. */
 async function openLink(
   { clock, startMs }: HttpSessionOptions,
@@ -121,6 +139,7 @@ async function openLink(
   const open = () => http.open({ signal: stop, timeoutMs: startMs, context: undefined });
   await open();
   http.listen();
+  await soon(http.heard, clock);
   const tasks = createRunningTasks(clock);
   return {
     request: notingTasks(tasks, (method, params, call) => http.request(method, params, call, open)),

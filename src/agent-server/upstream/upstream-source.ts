@@ -4,6 +4,7 @@ import type { Random } from '#kit/random.ts';
 import { tasksExtension } from '#mcp/eras.ts';
 import { type JsonRpcNotification, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import { begunTask } from '#mcp/tasks/rename.ts';
+import type { Tool } from '#mcp/types.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { type Bridge, createBridge, type Send } from '../bridge/bridge.ts';
 import { createTasks, isTaskMethod, type SendMethod, type Tasks } from '../bridge/tasks/tasks.ts';
@@ -60,7 +61,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
   }
   async function refresh(connection: UpstreamConnection): Promise<void> {
     const call = { signal: keeper.signal, timeoutMs: settings.upstreamStartMs, context: undefined };
-    catalog = await readCatalog(connection, call);
+    catalog = await readCatalog(connection, call, leftOut(log));
     changes.tell({ type: 'catalog' });
   }
   /** Many sessions tell of the same change, which is read once, or once more when it may have come too late. */
@@ -189,10 +190,14 @@ function ownName(tasks: Tasks, name: string, context: CallContext): (readonly [s
     throw error;
   }
 }
+function leftOut(log: Log): (tool: Tool) => void {
+  return ({ name }) =>
+    log.warn('A tool is left out: an x-mcp-header of its input is not valid', { tool: name });
+}
+
 function reasonOf(code: string | undefined): string {
   return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';
 }
-
 
 function withOwnMeta(params: Params): Params {
   if (params['_meta'] === undefined) return params;

@@ -20,9 +20,20 @@ export function clientAuthentication(
       'Give mcp.upstream.oauth.clientSecretRef.',
     );
   }
-  if (offered.includes('client_secret_basic')) return oauth.ClientSecretBasic(clientSecret);
+  if (offered.includes('client_secret_basic')) return secretInHeader(clientSecret);
   if (offered.includes('client_secret_post')) return oauth.ClientSecretPost(clientSecret);
   throw notOffered(offered, 'oauth.privateKeyRef');
+}
+
+/**
+ * RFC 6749, section 2.3.1, and no more: the library encodes "-", "_" and "." as well, which many servers do not decode.
+ */
+function secretInHeader(secret: string): oauth.ClientAuth {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
+  return (_server, { client_id: id }, _body, headers) => {
+    const pair = `${encode(id)}:${encode(secret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  };
 }
 
 function notOffered(offered: readonly string[], other: string): Error {

@@ -51,7 +51,7 @@ export function remoteConnector(options: RemoteOptions): OpenConnection {
     tokens: options.oauth && createTokens({ ...options.oauth, ...tokenOptions(options, way) }),
   });
   const remote = { host: hostOf(url), authorized };
-  const connect = connectorTo(options, () => ({
+  const connect = connectorTo({ ...options, statelessFirst: true }, () => ({
     agent: connections(mostCalls),
     streams: connections(mostStreams),
     port: portOf(url),
