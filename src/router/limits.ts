@@ -44,6 +44,10 @@ export interface RouterLimits {
   readonly listMaxAgeMs: number;
   /** Items of one list of one agent. */
   readonly listItems: number;
+  /** … pages of it, … */
+  readonly listPages: number;
+  /** … characters of one name or URI in it, … */
+  readonly nameChars: number;
   /** … and bytes of it, all pages together. */
   readonly listBytes: number;
   /** An answer that the router has to hold as a whole. */
@@ -114,6 +118,8 @@ export const defaultLimits: RouterLimits = {
   mergedInstructionsChars: 16_000,
   listMaxAgeMs: 300_000,
   listItems: 10_000,
+  listPages: 100,
+  nameChars: 4_096,
   listBytes: 16 * 1024 * 1024,
   answerBytes: 64 * 1024 * 1024,
   answerDepth: 256,

@@ -34,8 +34,9 @@ export async function fetchItems(target: Target, kind: CatalogKind, options: Fet
 async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
   const { method, member, key } = listKinds[kind];
   const items: Item[] = [];
-  const { listBytes, listItems } = options.limits;
+  const { listBytes, listItems, listPages, nameChars } = options.limits;
   let bytes = 0;
+  let pages = 0;
   let cursor: string | undefined;
   do {
     const params = cursor === undefined ? {} : { cursor };
@@ -43,10 +44,13 @@ async function fetchList(target: Target, kind: ListKind, options: FetchOptions):
     if (answer === undefined) return items;
     const { result, text } = answer;
     bytes += text.length;
+    if (++pages > listPages) throw answerError(target, `its ${member} are on more than ${listPages} pages`);
     if (bytes > listBytes) throw answerError(target, `its ${member} are longer than ${listBytes} bytes`);
     const page = result[member];
     if (!Array.isArray(page)) throw answerError(target, `its ${member} are no list`);
     const listed: Item[] = page.filter((item) => isObject(item) && typeof item[key] === 'string');
+    if (listed.some((item) => String(item[key]).length > nameChars))
+      throw answerError(target, `one of its ${member} has a ${key} of more than ${nameChars} characters`);
     noteClean(listed, text);
     items.push(...listed);
     if (items.length > listItems) throw answerError(target, `it lists more than ${listItems} ${member}`);
