@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureBench } from '../test/bench/harness/measure.ts';
 import { runBenches } from '../test/bench/harness/run-benches.ts';
-import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
+import { checkout } from '../test/bench/harness/scope.ts';
 import { fullSoak, soakBench } from '../test/bench/soak.ts';
 
 // Whether router and agent-server are after many sessions what they were before: `soak.ts [--sessions N] [--calls N]
@@ -25,19 +26,4 @@ function whole(name: 'sessions' | 'calls' | 'live'): number {
 }
 
 const order = { ...fullSoak, sessions: whole('sessions'), calls: whole('calls'), live: whole('live') };
-const scope = new BenchScope();
-const interrupted = Promise.withResolvers<never>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => interrupted.reject(new Error('interrupted')));
-}
-const code = await runBenches([soakBench(order)], values.out, async (bench) => {
-  try {
-    return await Promise.race([bench.run(scope), interrupted.promise]);
-  } catch (error) {
-    console.error(scope.transcript());
-    throw error;
-  } finally {
-    await scope.end();
-  }
-});
-process.exit(code);
+process.exit(await runBenches([soakBench(order)], values.out, measureBench));
