@@ -49,7 +49,7 @@ export function createEventStreams(services: Services): EventStreams {
 
   function checkRoom(): void {
     if (streams.size >= services.limits.eventStreams) {
-      throw new RpcError(errorCodes.internal, 'Too many event streams are open; try again later');
+      throw tooManyStreams();
     }
   }
   function open(options: Omit<Stream, 'stamp'>, first: string): void {
@@ -107,6 +107,10 @@ export function createEventStreams(services: Services): EventStreams {
       for (const { client, last } of streams) client.end(last ?? '');
     },
   };
+}
+
+export function tooManyStreams(): RpcError {
+  return new RpcError(errorCodes.internal, 'Too many event streams are open; try again later');
 }
 
 /** A client that does not read is cut off, so that it costs no memory. */

@@ -7,6 +7,8 @@ import type { WireKey } from '#wire/keys.ts';
 /** Kept-alive, proven connections to one instance of an agent. */
 export interface AgentPool {
   readonly dispatcher: Dispatcher;
+  /** For requests whose answers last as long as clients listen: they take no connection from others. */
+  readonly streams: Dispatcher;
   /**
    * The key to sign with for this instance: the one that it last proved to hold, while that is valid, because a
    * newer one may not have reached it yet. Undefined until it has proved one: await `prove()` first.
@@ -67,24 +69,14 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     // No request waits for this connection: kept, it would be stale when one comes.
     prove().then(spare.drop, () => undefined);
   }
-  const pool = new Pool('http://agent', {
-    connections: options.connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 30_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect(_, callback) {
-      const waiting = spare.take();
-      const opened = waiting === undefined ? connect() : Promise.resolve(waiting);
-      opened.then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      );
-    },
+  const pool = openPool(options.connections, () => {
+    const waiting = spare.take();
+    return waiting === undefined ? connect() : Promise.resolve(waiting);
   });
+  const streams = openPool(null, connect);
   return {
     dispatcher: pool,
+    streams,
     signingKey() {
       if (proven === undefined) return undefined;
       const valid = keys();
@@ -95,13 +87,31 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     prove,
     async retire() {
       spare.close();
-      await pool.close();
+      await Promise.all([pool.close(), streams.close()]);
     },
     async close() {
       spare.close();
-      await pool.destroy();
+      await Promise.all([pool.destroy(), streams.destroy()]);
     },
   };
+}
+
+/** `connections` null: as many as are asked for. */
+function openPool(connections: number | null, connect: () => Promise<Socket>): Pool {
+  return new Pool('http://agent', {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: 30_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect(_, callback) {
+      connect().then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      );
+    },
+  });
 }
 
 /** One connection that waits for its first request. */

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
-import type { CallBinding } from '#wire/binding.ts';
+import { type CallBinding, streamBinding } from '#wire/binding.ts';
 import type { McpContext } from '#wire/claims.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { mintInvocation } from '#wire/token.ts';
@@ -193,7 +193,8 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
   #sendBy(pool: AgentPool, key: WireKey, ready: Ready): void {
     const { method, path, headers, body = null, silenceMs } = this.#call;
     const silence = silenceMs ?? this.#options.limits.callTimeoutMs;
-    pool.dispatcher.dispatch(
+    const dispatcher = lasting.has(this.#call.binding.tool) ? pool.streams : pool.dispatcher;
+    dispatcher.dispatch(
       {
         method: method as Dispatcher.HttpMethod,
         path,
@@ -264,6 +265,9 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
     );
   }
 }
+
+/** What is answered for as long as the client listens. */
+const lasting: ReadonlySet<string> = new Set([streamBinding.tool, 'subscriptions/listen']);
 
 /** No instance is to blame, so none is waited for. */
 function unsendable(error: Error): RouterError {

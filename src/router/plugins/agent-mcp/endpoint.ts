@@ -4,6 +4,7 @@ import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
+import { tooManyStreams } from '../../mcp/event-streams.ts';
 import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { requireSession } from '../../mcp/inbound.ts';
 import type { Services } from '../../services.ts';
@@ -20,7 +21,7 @@ export function agentEndpoint(services: Services): McpEndpoint<'agent-mcp'> {
   return {
     post: (exchange, text) => answerAgentPost(services, exchange, text),
     get(exchange) {
-      if (!openStream(services, exchange)) return;
+      if (!openStream(services, exchange, streams.size)) return;
       const { response } = exchange;
       streams.add(response);
       response.once('close', () => streams.delete(response));
@@ -38,7 +39,11 @@ export function agentEndpoint(services: Services): McpEndpoint<'agent-mcp'> {
 }
 
 /** The agent's own event stream; it decides what comes and when it ends. False when the request was refused. */
-function openStream(services: Services, { request, response, resolution }: Exchange<'agent-mcp'>): boolean {
+function openStream(
+  services: Services,
+  { request, response, resolution }: Exchange<'agent-mcp'>,
+  open: number,
+): boolean {
   const { target } = resolution;
   const wantsEvents = request.headers.accept?.includes('text/event-stream') ?? false;
   if (!wantsEvents || request.headers['mcp-session-id'] === undefined) {
@@ -47,6 +52,7 @@ function openStream(services: Services, { request, response, resolution }: Excha
   }
   const caller = identifyCaller(request, services);
   const session = requireSession(services, request.headers, target.identity.uid, caller);
+  if (open >= services.limits.eventStreams) throw tooManyStreams();
   const lastEventId = headerOf(request.headers, 'last-event-id');
   const call = sessionStreamCall(keyOf(target), session, caller, request.headers, lastEventId);
   relay(services, { ...call, silenceMs: 0 }, response, {

@@ -4,7 +4,7 @@ import { identifyCaller } from '../../delegation.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { writeJson } from '../../mcp/answer.ts';
-import { createEventStreams } from '../../mcp/event-streams.ts';
+import { createEventStreams, tooManyStreams } from '../../mcp/event-streams.ts';
 import { requireSession } from '../../mcp/inbound.ts';
 import type { Services } from '../../services.ts';
 import { endSession } from './end-session.ts';
@@ -37,6 +37,7 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
         sessionStreamCall(`${surface.namespace}/${agent}`, session, caller, request.headers, lastEventId);
       const lastEventId = headerOf(request.headers, 'last-event-id');
       if (lastEventId !== undefined) {
+        if (resumed.size >= services.limits.eventStreams) throw tooManyStreams();
         resumed.add(response);
         response.once('close', () => resumed.delete(response));
         return resumeCall({ services, surface, response, callOf }, lastEventId);
