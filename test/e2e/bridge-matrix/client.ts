@@ -17,7 +17,9 @@ export interface MatrixClient {
   readonly capabilities: Record<string, unknown>;
   /** The answer to a request, whatever came before it. */
   ask(method: string, params?: Params): Promise<Message>;
-  /** Calls a tool; answers its questions by their methods, in rounds of requests or of results, as the revision has it. */
+  /** A request; its questions are answered by their methods, in requests or in rounds of results, as the revision has it. */
+  request(method: string, params: Params, options?: CallOptions): Promise<Called>;
+  /** The same for a tool. */
   call(name: string, args?: Params, options?: CallOptions): Promise<Called>;
   /** Starts a call and gives up when `until` resolves. */
   giveUp(name: string, until: () => Promise<void>): Promise<void>;
@@ -51,7 +53,7 @@ export interface Question {
 export interface Heard {
   /** The next notification. */
   next(): Promise<Message>;
-  /** Of 2025: more and fewer resources on the same stream. */
+  /** Hears of nothing any more. */
   close(): Promise<void>;
 }
 
@@ -96,6 +98,7 @@ async function connectSession(url: string, options: ClientOptions): Promise<Matr
     revision: '2025-11-25',
     capabilities: capabilities as Record<string, unknown>,
     ask: async (method, params) => lastOf(client.request(method, params)),
+    request: (method, params, more = {}) => callInSession(client, client.request(method, params), more),
     call: (name, args, more = {}) => callInSession(client, client.call(name, args, more.params), more),
     async giveUp(name, until) {
       const call = client.call(name);
@@ -109,7 +112,7 @@ async function connectSession(url: string, options: ClientOptions): Promise<Matr
       await stream.status();
       for (const uri of uris) await lastOf(client.request('resources/subscribe', { uri }));
       return {
-        next: () => stream.next(),
+        next: () => nextOf(stream),
         async close() {
           for (const uri of uris) await lastOf(client.request('resources/unsubscribe', { uri }));
           stream.abort();
@@ -152,6 +155,8 @@ async function connectStateless(url: string, options: ClientOptions): Promise<Ma
     revision: '2026-07-28',
     capabilities: discovered.result?.['capabilities'] as Record<string, unknown>,
     ask: (method, params) => lastOf(client.request(method, params)),
+    request: (method, params, more = {}) =>
+      callInRounds((again) => client.request(method, { ...params, ...again }), more),
     call: (name, args = {}, more = {}) =>
       callInRounds((again) => client.call(name, args, { ...more.params, ...again }), more),
     async giveUp(name, until) {
@@ -166,7 +171,7 @@ async function connectStateless(url: string, options: ClientOptions): Promise<Ma
       const granted = await stream.next();
       if (granted.method !== 'notifications/subscriptions/acknowledged')
         throw new Error(`not acknowledged: ${JSON.stringify(granted)}`);
-      return { next: () => stream.next(), close: async () => stream.abort() };
+      return { next: () => nextOf(stream), close: async () => stream.abort() };
     },
     async notify(method) {
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
@@ -208,6 +213,12 @@ interface Round {
   readonly resultType?: string;
   readonly inputRequests?: Record<string, { method: string; params?: Params }>;
   readonly requestState?: string;
+}
+
+async function nextOf(stream: Exchange): Promise<Message> {
+  const message: Message | undefined = await stream.next();
+  if (message?.method === undefined) throw new Error(`no notification, but ${JSON.stringify(message)}`);
+  return message;
 }
 
 async function abort(call: Exchange): Promise<void> {

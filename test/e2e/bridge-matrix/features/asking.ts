@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { textOf } from '#agent-server/bridge/testing.ts';
 import { form, sampling, visit } from '#test/fixtures/mcp-matrix-server/tools.ts';
 import { type Called, type MatrixClient, refusal } from '../client.ts';
-import { type Feature, isModern } from '../feature.ts';
+import { type Feature, isModern, resultOf } from '../feature.ts';
 
-const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
+const capabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: { listChanged: true },
+};
 const sampled = {
   role: 'assistant',
   content: { type: 'text', text: 'Paris' },
@@ -16,8 +20,12 @@ const accepted = { action: 'accept', content: { name: 'Ana', color: '#00f' } };
 const elicitation = 'elicitation/create';
 
 /** What was asked, and what the server got for it. */
-function exchangeOf({ asked, answer }: Called): [unknown, unknown] {
-  return [asked.map(({ method, params }) => [method, withoutMeta(params)]), JSON.parse(textOf(answer))];
+function exchangeOf(called: Called): [unknown, unknown] {
+  return [questionsOf(called), JSON.parse(textOf(called.answer))];
+}
+
+function questionsOf({ asked }: Called): unknown[] {
+  return asked.map(({ method, params }) => [method, withoutMeta(params)]);
 }
 
 function withoutMeta({ _meta, ...params }: Record<string, unknown>): Record<string, unknown> {
@@ -46,6 +54,38 @@ const formElicitation: Feature = {
     const { answer, asked } = await client.call('twice', {}, { answers: { [elicitation]: both } });
     assert.equal(textOf(answer), 'Ana likes blue');
     assert.equal(asked.length, 2);
+    return 'passed';
+  },
+};
+
+const elsewhere: Feature = {
+  name: 'questions of prompts and resources',
+  what: 'a form in prompts/get and in resources/read',
+  async exercise({ connect }) {
+    const client = await connect({ capabilities });
+    const answers = { [elicitation]: accepted };
+    const asks = [[elicitation, form]];
+    const prompt = await client.request('prompts/get', { name: 'asking' }, { answers });
+    const content = { type: 'text', text: JSON.stringify(accepted) };
+    assert.deepEqual(questionsOf(prompt), asks);
+    assert.deepEqual(resultOf(prompt.answer)['messages'], [{ role: 'user', content }]);
+    const uri = 'matrix://asking';
+    const resource = await client.request('resources/read', { uri }, { answers });
+    assert.deepEqual(questionsOf(resource), asks);
+    assert.deepEqual(resultOf(resource.answer)['contents'], [{ uri, text: content.text }]);
+    return 'passed';
+  },
+};
+
+const inParallel: Feature = {
+  name: 'calls at once, each with a question',
+  what: 'the answers of one client to three calls reach those that asked',
+  async exercise({ connect }) {
+    const client = await connect({ capabilities });
+    const said = ['Ana', 'Bea', 'Cem'].map((name) => ({ action: 'accept', content: { name } }));
+    const calls = said.map((answer) => client.call('form', {}, { answers: { [elicitation]: answer } }));
+    const got = (await Promise.all(calls)).map(({ answer }) => JSON.parse(textOf(answer)));
+    assert.deepEqual(got, said);
     return 'passed';
   },
 };
@@ -98,7 +138,7 @@ const urlFirst: Feature = {
 
 const samplingFeature: Feature = {
   name: 'sampling',
-  what: 'the whole request, and its result',
+  what: 'the whole request, with tools that the model may use, and its result',
   async exercise({ connect }) {
     const client = await connect({ capabilities });
     const method = 'sampling/createMessage';
@@ -191,6 +231,7 @@ const complete: Feature = {
 };
 
 export const askingFeatures: readonly Feature[] = [
-  ...[formElicitation, urlElicitation, urlFirst, samplingFeature, rootsFeature, several],
+  ...[formElicitation, urlElicitation, urlFirst, samplingFeature, rootsFeature],
+  ...[several, inParallel, elsewhere],
   ...[declined, withdrawn, complete, rootsChanged],
 ];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Message } from '#agent-server/bridge/testing.ts';
+import { type Message, textOf } from '#agent-server/bridge/testing.ts';
 import { lists } from '#test/fixtures/mcp-matrix-server/lists.ts';
 import { everyContent } from '#test/fixtures/mcp-matrix-server/tools.ts';
 import { type Cell, type Feature, isModern, plain, resultOf, text } from '../feature.ts';
@@ -199,7 +199,25 @@ const completion: Feature = {
   },
 };
 
+const metadata: Feature = {
+  name: 'metadata of requests',
+  what: '`_meta` of applications and the trace context reach the server, and nothing of the other revision does',
+  async exercise({ way, connect }) {
+    const client = await connect();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const _meta = { 'example.com/mark': { deep: [1] }, traceparent };
+    const { answer } = await client.call('metadata', {}, { params: { _meta } });
+    const found = JSON.parse(textOf(answer)) as Record<string, unknown>;
+    assert.deepEqual(found['example.com/mark'], _meta['example.com/mark']);
+    // Each hop is a span of its own in the trace.
+    assert.match(String(found['traceparent']), /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/);
+    const reserved = Object.keys(found).filter((key) => key.startsWith('io.modelcontextprotocol/'));
+    assert.equal(reserved.length > 0, isModern(way.server), reserved.join());
+    return 'passed';
+  },
+};
+
 export const contentFeatures: readonly Feature[] = [
   ...[tools, pagination, structured, structuredArray, kinds],
-  ...[resources, templates, prompts, completion],
+  ...[resources, templates, prompts, completion, metadata],
 ];

@@ -89,13 +89,14 @@ const subscriptions: Feature = {
     const updates = async (uris: readonly string[], touched: readonly string[]) => {
       const heard = await client.listen(uris);
       for (const uri of touched) await touch(uri);
-      const { method, params } = await heard.next();
+      let told = await heard.next();
+      // News of lists may come on the same stream.
+      while (told.method !== 'notifications/resources/updated') told = await heard.next();
       await heard.close();
-      return [method, params?.['uri']];
+      return told.params?.['uri'];
     };
-    const updated = 'notifications/resources/updated';
-    assert.deepEqual(await updates(['matrix://a'], ['matrix://b', 'matrix://a']), [updated, 'matrix://a']);
-    assert.deepEqual(await updates(['matrix://c'], ['matrix://a', 'matrix://c']), [updated, 'matrix://c']);
+    assert.equal(await updates(['matrix://a'], ['matrix://b', 'matrix://a']), 'matrix://a');
+    assert.equal(await updates(['matrix://c'], ['matrix://a', 'matrix://c']), 'matrix://c');
     return 'passed';
   },
 };
