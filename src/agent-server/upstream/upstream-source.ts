@@ -8,7 +8,7 @@ import type { Tool } from '#mcp/types.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { type Bridge, createBridge, type Send } from '../bridge/bridge.ts';
 import { createTasks, isTaskMethod, type SendMethod, type Tasks } from '../bridge/tasks/tasks.ts';
-import { createBroadcast } from '../broadcast.ts';
+import { type Broadcast, createBroadcast } from '../broadcast.ts';
 import type { Settings } from '../config/settings.ts';
 import { forwardedMeta } from '../mcp/call-context.ts';
 import type { Gate } from '../queue/gate.ts';
@@ -72,16 +72,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
       log.warn('The lists cannot be read again', { error });
     }
   });
-  function onNotification({ method, params }: JsonRpcNotification): void {
-    if (method.endsWith('/list_changed')) refreshSoon();
-    else if (method === 'notifications/resources/updated' && typeof params?.['uri'] === 'string') {
-      changes.tell({ type: 'resource', uri: params['uri'] });
-    } else if (method === 'notifications/tasks/status') {
-      const told = tasks.told(params ?? {});
-      if (told !== undefined) changes.tell({ type: 'task', ...told });
-    } else if (method === 'notifications/elicitation/complete') bridge.drop('elicitationComplete');
-    else if (method === 'notifications/message') bridge.drop('log');
-  }
+  const onNotification = hearing({ bridge, tasks, changes, refreshSoon });
   const keeper = createKeeper({
     ...options,
     events: { onNotification },
@@ -139,7 +130,37 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
   };
 }
 
+function leftOut(log: Log): (tool: Tool) => void {
+  return ({ name }) =>
+    log.warn('A tool is left out: an x-mcp-header of its input is not valid', { tool: name });
+}
+
+function reasonOf(code: string | undefined): string {
+  return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';
+}
+
 const subscribing: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
+
+interface HearingOptions {
+  readonly bridge: Bridge;
+  readonly tasks: Tasks;
+  readonly changes: Broadcast<SourceChange>;
+  refreshSoon(): void;
+}
+
+/** What an upstream tells that concerns no call. */
+function hearing({ bridge, tasks, changes, refreshSoon }: HearingOptions) {
+  return ({ method, params = {} }: JsonRpcNotification): void => {
+    if (method.endsWith('/list_changed')) refreshSoon();
+    else if (method === 'notifications/resources/updated' && typeof params['uri'] === 'string') {
+      changes.tell({ type: 'resource', uri: params['uri'] });
+    } else if (method === 'notifications/tasks/status') {
+      const told = tasks.told(params);
+      if (told !== undefined) changes.tell({ type: 'task', ...told });
+    } else if (method === 'notifications/elicitation/complete') bridge.drop('elicitationComplete');
+    else if (method === 'notifications/message') bridge.drop('log');
+  };
+}
 
 interface PassOptions {
   readonly settings: Settings;
@@ -189,14 +210,6 @@ function ownName(tasks: Tasks, name: string, context: CallContext): (readonly [s
     if (error instanceof RpcError) return [];
     throw error;
   }
-}
-function leftOut(log: Log): (tool: Tool) => void {
-  return ({ name }) =>
-    log.warn('A tool is left out: an x-mcp-header of its input is not valid', { tool: name });
-}
-
-function reasonOf(code: string | undefined): string {
-  return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';
 }
 
 function withOwnMeta(params: Params): Params {

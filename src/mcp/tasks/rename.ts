@@ -37,13 +37,13 @@ export function renameInParams(params: Json, rename: RenameTask): Json {
   return renameRelated(renameOwn(params, rename), rename);
 }
 
-/** A message of a server to a client; `method` is that of the request which it answers or belongs to. */
+/** A message of a server to a client; `method` is that of the request which it answers or belongs to, if it is known. */
 export function renameInMessage(message: Json, method: string, rename: RenameTask): Json {
   const { result, params } = message;
   if (isObject(params)) return replace(message, 'params', renameInParams(params, rename));
   if (!isObject(result)) return message;
-  if (method === 'tools/call' && begunTask(result) === undefined) return message;
-  return replace(message, 'result', renameInResult(result, rename));
+  const isAbout = method.startsWith('tasks/') || begunTask(result) !== undefined;
+  return replace(message, 'result', (isAbout ? renameInResult : renameRelated)(result, rename));
 }
 
 /** The task that params or a result belong to by their `_meta` (2025). */
@@ -68,6 +68,7 @@ function renameOwn(task: Json, rename: RenameTask): Json {
   return typeof id === 'string' ? replace(task, 'taskId', rename(id)) : task;
 }
 
+/** What `_meta` says that something belongs to (2025). */
 function renameRelated(holder: Json, rename: RenameTask): Json {
   const id = relatedTask(holder);
   if (id === undefined) return holder;

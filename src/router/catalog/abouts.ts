@@ -17,8 +17,10 @@ export interface About {
   readonly subscribable: readonly string[];
   /** Of each agent that has some, cut to the limit. */
   readonly instructions: ReadonlyMap<string, string>;
-  /** Merged; without tasks, which an aggregate does not have. */
+  /** Merged. */
   readonly extensions: Readonly<Record<string, unknown>>;
+  /** Agents with tasks. */
+  readonly tasks: readonly string[];
 }
 
 export interface Abouts {
@@ -87,8 +89,10 @@ export function mergeAbouts(parts: readonly Part[], instructionsChars: number): 
   });
   const extensions: Record<string, unknown> = {};
   for (const { about } of said) mergeInto(extensions, memberOf(capabilitiesOf(about), 'extensions'));
-  delete extensions[tasksExtension];
   return {
+    tasks: said
+      .filter(({ about }) => tasksExtension in memberOf(capabilitiesOf(about), 'extensions'))
+      .map(({ agent }) => agent),
     subscribable: said
       .filter(({ about }) => memberOf(capabilitiesOf(about), 'resources')['subscribe'] === true)
       .map(({ agent }) => agent),

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isObject } from '#kit/json.ts';
 import { splitParkState } from '#mcp/bridge/park-state.ts';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import type { JsonRpcMessage, JsonRpcRequest, Params } from '#mcp/jsonrpc.ts';
+import { splitTaskId } from '#mcp/tasks/ids.ts';
 import { bindMessage, streamBinding } from '#wire/binding.ts';
 import type { Caller } from '../caller.ts';
 import { mcpRequestHeaders } from '../upstream/headers.ts';
@@ -20,7 +22,7 @@ export function callWith(
   },
 ): AgentCall {
   const { speaker, text } = options;
-  const preferred = 'method' in message ? parkedAt(message.params) : undefined;
+  const preferred = 'method' in message ? (parkedAt(message.params) ?? taskAt(message.params)) : undefined;
   return {
     agent,
     ...(preferred !== undefined && { preferred }),
@@ -72,6 +74,14 @@ export function withParams(
     message: changed,
     headers: mirrored ? { ...headers, 'mcp-name': encodeHeaderValue(name) } : headers,
   };
+}
+
+/** The instance where the task runs that a request is about, or listens to first. */
+function taskAt(params: Params | undefined): string | undefined {
+  const filter = params?.['notifications'];
+  const listened = isObject(filter) && Array.isArray(filter['taskIds']) ? filter['taskIds'][0] : undefined;
+  const id = params?.['taskId'] ?? listened;
+  return id === undefined ? undefined : splitTaskId(id)?.instance;
 }
 
 /** The instance where the call of a retry waits for its answers. */

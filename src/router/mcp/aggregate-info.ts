@@ -1,17 +1,23 @@
-import type { Era } from '#mcp/eras.ts';
+import { eraOf } from '#mcp/eras.ts';
+import { firstTasksRevision } from '#mcp/tasks/capabilities.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { About } from '../catalog/abouts.ts';
+import { aggregateSessionTasks } from './tasks.ts';
 
 /** What an aggregate says that it can: what the router does itself, and what some agent behind it does. */
-export function aggregateCapabilities(about: About, era: Era): Record<string, unknown> {
-  const { subscribable, extensions } = about;
+export function aggregateCapabilities(about: About, revision: string): Record<string, unknown> {
+  const { subscribable, extensions, tasks } = about;
+  const isStateless = eraOf(revision) === 'stateless';
   return {
     tools: { listChanged: true },
     resources: { listChanged: true, ...(subscribable.length > 0 && { subscribe: true }) },
     prompts: { listChanged: true },
     completions: {},
     logging: {},
-    ...(era === 'stateless' && Object.keys(extensions).length > 0 && { extensions }),
+    ...(isStateless && Object.keys(extensions).length > 0 && { extensions }),
+    ...(!isStateless &&
+      revision >= firstTasksRevision &&
+      tasks.length > 0 && { tasks: aggregateSessionTasks }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import { statelessRevisions } from '#mcp/eras.ts';
+import { firstStatelessRevision, statelessRevisions } from '#mcp/eras.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
@@ -17,6 +17,7 @@ import { callTool } from './call-tool.ts';
 import type { Speaker } from './inbound.ts';
 import { locate, locateUri, requiredText, wantedAgent } from './locate.ts';
 import { type AggregateRequest, type Outcome, relayTo, serverInfo } from './outcome.ts';
+import { aboutTask } from './tasks.ts';
 
 type Handler = (services: Services, request: AggregateRequest) => Outcome | Promise<Outcome>;
 
@@ -144,7 +145,7 @@ const discover: Handler = async (services, { message, surface }) => {
   const about = await services.abouts.of(surface);
   const result = {
     supportedVersions: [...statelessRevisions],
-    capabilities: aggregateCapabilities(about, 'stateless'),
+    capabilities: aggregateCapabilities(about, firstStatelessRevision),
     instructions: aggregateInstructions(surface, about, services.limits.mergedInstructionsChars),
   };
   const hint = { ttlMs: 60_000, cacheScope: 'public' } as const;
@@ -163,6 +164,8 @@ const commonHandlers: [string, Handler][] = [
   ['prompts/get', getPrompt],
   ['resources/read', aboutResource],
   ['completion/complete', complete],
+  ['tasks/get', aboutTask],
+  ['tasks/cancel', aboutTask],
 ];
 const sessionHandlers = new Map([
   ...commonHandlers,
@@ -170,5 +173,10 @@ const sessionHandlers = new Map([
   ['logging/setLevel', setLevel],
   ['resources/subscribe', aboutResource],
   ['resources/unsubscribe', aboutResource],
+  ['tasks/result', aboutTask],
 ] as const);
-const statelessHandlers = new Map([...commonHandlers, ['server/discover', discover]] as const);
+const statelessHandlers = new Map([
+  ...commonHandlers,
+  ['server/discover', discover],
+  ['tasks/update', aboutTask],
+] as const);

@@ -1,6 +1,7 @@
 import { isObject } from '#kit/json.ts';
 import type { RequestId } from '#mcp/jsonrpc.ts';
 import { createSseDecoder, encodeEvent, type SseEvent } from '#mcp/sse.ts';
+import { type RenameTask, renameInMessage } from '#mcp/tasks/rename.ts';
 import { RouterError } from '../errors.ts';
 import type { Transform } from '../upstream/relay.ts';
 import type { AnswerHeaders } from '../upstream/send.ts';
@@ -18,6 +19,8 @@ export interface AnswerChange extends ReadOptions {
   readonly asks: boolean;
   /** Absent: every URI stays. */
   readonly expose?: Expose | undefined;
+  /** Absent: it is about no task. */
+  readonly renameTask?: RenameTask | undefined;
   /** Of an answer that has to be held as a whole. */
   readonly maxBytes: number;
   /** Of one event. */
@@ -25,17 +28,18 @@ export interface AnswerChange extends ReadOptions {
 }
 
 /**
- * Changes what an aggregate has to in an agent's answer as it passes: ids of its requests, and URIs where the
- * surface has others; ids of events say whose they are, so that any router can ask for the rest of a stream.
- * Answers in plain JSON pass untouched unless a URI in them changes.
+ * Changes what an aggregate has to in an agent's answer as it passes: ids of its requests and tasks, and URIs where
+ * the surface has others; ids of events say whose they are, so that any router can ask for the rest of a stream.
+ * Answers in plain JSON pass untouched unless a URI or a task in them changes.
  */
 export function changeAnswer(
   change: AnswerChange,
 ): ((headers: AnswerHeaders) => Transform | undefined) | undefined {
-  if (!change.asks && change.expose === undefined) return undefined;
+  const { asks, expose, renameTask } = change;
+  if (!asks && expose === undefined && renameTask === undefined) return undefined;
   return (headers) => {
     if (String(headers['content-type'] ?? '').startsWith('text/event-stream')) return changeEvents(change);
-    return change.expose === undefined ? undefined : changeJson(change, change.expose);
+    return expose === undefined && renameTask === undefined ? undefined : changeJson(change);
   };
 }
 
@@ -64,16 +68,25 @@ function passEvent(change: AnswerChange, { data, id: own, retry }: SseEvent): st
  * too deep.
  */
 export function changeEvent(
-  { agent, method, asks, expose, maxDepth }: Omit<AnswerChange, 'id' | 'maxBytes' | 'maxEventChars'>,
+  change: Omit<AnswerChange, 'id' | 'maxBytes' | 'maxEventChars'>,
   data: string,
   id?: string,
 ): string {
-  const message = parseAgentJson(data, { agent, maxDepth });
+  const message = parseAgentJson(data, change);
   if (message === undefined) return '';
   if (!isObject(message)) return encode(data, id);
-  const named = asks ? renameServerRequest(agent, message) : message;
-  const exposed = expose === undefined ? named : exposeInMessage(named, method, expose);
-  return encode(exposed === message ? data : JSON.stringify(exposed), id);
+  const named = change.asks ? renameServerRequest(change.agent, message) : message;
+  const changed = asClientsSee(change, named);
+  return encode(changed === message ? data : JSON.stringify(changed), id);
+}
+
+/** A message with the URIs and tasks as clients see them; the same object when nothing in it changes. */
+function asClientsSee<Message extends Record<string, unknown>>(
+  { method, expose, renameTask }: Pick<AnswerChange, 'method' | 'expose' | 'renameTask'>,
+  message: Message,
+): Message | Record<string, unknown> {
+  const renamed = renameTask === undefined ? message : renameInMessage(message, method, renameTask);
+  return expose === undefined ? renamed : exposeInMessage(renamed, method, expose);
 }
 
 function encode(data: string, id?: string): string {
@@ -91,8 +104,8 @@ function badAnswer(agent: string, problem: string): RouterError {
   return new RouterError('AgentAnswer', `The answer of agent '${agent}' ${problem}.`, { agents: [agent] });
 }
 
-function changeJson(change: AnswerChange, expose: Expose): Transform {
-  const { agent, method, maxBytes } = change;
+function changeJson(change: AnswerChange): Transform {
+  const { agent, maxBytes } = change;
   const chunks: Buffer[] = [];
   let size = 0;
   return {
@@ -105,11 +118,13 @@ function changeJson(change: AnswerChange, expose: Expose): Transform {
     },
     end() {
       const bytes = Buffer.concat(chunks);
+      // Of what a client that takes tasks is answered, little is one.
+      if (change.expose === undefined && !bytes.includes('"taskId"')) return bytes;
       const message = parseAgentJson(bytes.toString('utf8'), change);
       // Some clients would read what is none to this parser, and URIs in it would pass as they are.
       if (!isObject(message)) throw badAnswer(agent, 'is no JSON-RPC message');
-      const exposed = exposeInMessage(message, method, expose);
-      return exposed === message ? bytes : JSON.stringify(exposed);
+      const changed = asClientsSee(change, message);
+      return changed === message ? bytes : JSON.stringify(changed);
     },
   };
 }

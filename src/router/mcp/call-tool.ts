@@ -1,5 +1,3 @@
-import { isObject } from '#kit/json.ts';
-import { metaKeys, tasksExtension } from '#mcp/eras.ts';
 import type { Params } from '#mcp/jsonrpc.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { View } from '../catalog/view.ts';
@@ -12,10 +10,11 @@ import type { Services } from '../services.ts';
 import { exposeFor } from './answer-uris.ts';
 import { locate, type Owner, requiredText, wantedAgent } from './locate.ts';
 import { type AggregateRequest, type Outcome, ownAnswer, relayTo } from './outcome.ts';
+import { tasksOfCall } from './tasks.ts';
 
 /** `tools/call`: to the agent that owns the name, or answered here when it is a tool of the router. */
 export function callTool(services: Services, request: AggregateRequest): Outcome | Promise<Outcome> {
-  const params = withoutTasks(request.message.params ?? {});
+  const params = request.message.params ?? {};
   const name = requiredText(params, 'name');
   if (request.surface.searchAbove !== undefined) return callAmongFound(services, request, params, name);
   return callOwner(services, request, params, name);
@@ -43,8 +42,9 @@ function callOwner(
     const asItIs = owner.name === name && !('agent' in params);
     const sent = asItIs ? params : { ...params, name: owner.name };
     const expose = exposeFor(services, request.surface, owner.agent);
-    if (!(expose instanceof Promise)) return relayTo(request, owner.agent, sent, expose);
-    return expose.then((known) => relayTo(request, owner.agent, sent, known));
+    const tasks = tasksOfCall(request.speaker, params, owner.agent);
+    if (!(expose instanceof Promise)) return relayTo(request, owner.agent, sent, expose, tasks);
+    return expose.then((known) => relayTo(request, owner.agent, sent, known, tasks));
   };
   const owner = locate(services, request.surface, 'tools', name, wantedAgent(params));
   return owner instanceof Promise ? owner.then(send) : send(owner);
@@ -95,24 +95,12 @@ async function callInner(
       ? request.headers
       : innerHeaders(request.headers, inputSchemaOf(view, owner), params['arguments']);
   const expose = await exposeFor(services, request.surface, owner.agent);
-  return relayTo({ ...request, headers }, owner.agent, { ...params, name: owner.name }, expose);
+  const tasks = tasksOfCall(request.speaker, params, owner.agent);
+  return relayTo({ ...request, headers }, owner.agent, { ...params, name: owner.name }, expose, tasks);
 }
 
 function inputSchemaOf(view: View, owner: Owner): unknown {
   for (const { agent, name, item } of view.byExposed.values())
     if (agent === owner.agent && name === owner.name) return item['inputSchema'];
   return undefined;
-}
-
-/**
- * An aggregate has no tasks/get: an agent that saw that the client knows tasks might answer with one that
- * nobody could ask for. Returns the same params when there is nothing to take away.
- */
-function withoutTasks(params: Params): Params {
-  const meta = isObject(params['_meta']) ? params['_meta'] : {};
-  const capabilities = meta[metaKeys.clientCapabilities];
-  if (!isObject(capabilities) || !isObject(capabilities['extensions'])) return params;
-  const { [tasksExtension]: tasks, ...extensions } = capabilities['extensions'];
-  if (tasks === undefined) return params;
-  return { ...params, _meta: { ...meta, [metaKeys.clientCapabilities]: { ...capabilities, extensions } } };
 }

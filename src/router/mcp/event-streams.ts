@@ -8,8 +8,15 @@ import type { Services } from '../services.ts';
 import type { AgentCall } from '../upstream/send.ts';
 import { createAgentStreams } from './agent-streams.ts';
 import { serverInfo } from './outcome.ts';
-import { type WatchRequest, watchResources } from './resource-watch.ts';
+import {
+  type ResourceWatch,
+  type WatchOptions,
+  type WatchRequest,
+  watchResources,
+} from './resource-watch.ts';
 import { type Feed, feedSession } from './session-feed.ts';
+import { watchTasks } from './task-watch.ts';
+import { refuseWithoutTasks } from './tasks.ts';
 
 /** Streams to clients of several agents: what changed in lists, and what agents say outside of calls. */
 export interface EventStreams {
@@ -83,18 +90,17 @@ export function createEventStreams(services: Services): EventStreams {
     },
     async listen(surface, request, client) {
       const { message } = request;
-      const { wanted, uris } = readFilter(message, services.limits.listenUris);
+      const filter = readFilter(message, services.limits.listenUris);
       checkRoom();
-      const asked = { ...request, services, streams: agentStreams, surface, uris };
-      const feed = uris.length === 0 ? undefined : await watchResources(asked);
-      const granted = feed?.granted ?? [];
-      const { first, last, meta } = framesOf(services, message, wanted, granted);
+      const { feed, granted } = await watch({ ...request, services, streams: agentStreams, surface }, filter);
+      const { first, last, meta } = framesOf(services, message, granted);
+      const { wanted } = filter;
       if (client.destroyed || streams.size >= services.limits.eventStreams) {
         feed?.close();
         checkRoom();
         return;
       }
-      if (wanted.length > 0 || granted.length > 0) {
+      if (wanted.length > 0 || (feed?.granted.length ?? 0) > 0) {
         open({ surface, client, feed, wanted, meta, last }, first);
         feed?.start((text) => write(services, client, text));
         return;
@@ -105,6 +111,44 @@ export function createEventStreams(services: Services): EventStreams {
     },
     close() {
       for (const { client, last } of streams) client.end(last ?? '');
+    },
+  };
+}
+
+/** What agents have to be asked for, and what of the wish is granted. */
+async function watch(
+  asked: Omit<WatchOptions, 'uris'>,
+  { wanted, uris, taskIds }: Filter,
+): Promise<{ readonly feed: ResourceWatch | undefined; readonly granted: Filter }> {
+  const { services, surface, speaker } = asked;
+  if (taskIds.length > 0 && (await services.abouts.of(surface())).tasks.length > 0)
+    refuseWithoutTasks(speaker);
+  const [resources, tasks] = await Promise.all([
+    uris.length === 0 ? undefined : watchResources({ ...asked, uris }),
+    taskIds.length === 0 ? undefined : watchTasks({ ...asked, taskIds }),
+  ]);
+  return {
+    feed: joinWatches(resources, tasks),
+    granted: { wanted, uris: resources?.granted ?? [], taskIds: tasks?.granted ?? [] },
+  };
+}
+
+function joinWatches(
+  one: ResourceWatch | undefined,
+  other: ResourceWatch | undefined,
+): ResourceWatch | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const both = [one, other];
+  return {
+    granted: both.flatMap(({ granted }) => granted),
+    start(write) {
+      for (const { start } of both) start(write);
+    },
+    sync() {
+      for (const watch of both) watch.sync();
+    },
+    close() {
+      for (const watch of both) watch.close();
     },
   };
 }
@@ -123,13 +167,13 @@ function write({ limits }: Services, client: ServerResponse, text: string): void
 function framesOf(
   services: Services,
   message: JsonRpcRequest,
-  wanted: readonly Notice[],
-  uris: readonly string[],
+  { wanted, uris, taskIds }: Filter,
 ): { readonly first: string; readonly last: string; readonly meta: Record<string, unknown> } {
   const meta = { [metaKeys.subscriptionId]: message.id };
   const notifications = {
     ...Object.fromEntries(wanted.map((notice) => [`${notice}ListChanged`, true])),
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    ...(taskIds.length > 0 && { taskIds }),
   };
   const acknowledged = notificationOf('notifications/subscriptions/acknowledged', {
     notifications,
@@ -145,6 +189,7 @@ function framesOf(
 interface Filter {
   readonly wanted: readonly Notice[];
   readonly uris: readonly string[];
+  readonly taskIds: readonly string[];
 }
 
 /** What a listen request asks for. Throws RpcError. */
@@ -153,19 +198,26 @@ function readFilter(message: JsonRpcRequest, mostUris: number): Filter {
   if (!isObject(filter)) {
     throw new RpcError(errorCodes.invalidParams, 'Invalid params: "notifications" must be an object');
   }
-  const uris = filter['resourceSubscriptions'] ?? [];
-  const isList =
-    Array.isArray(uris) && uris.length <= mostUris && uris.every((uri) => typeof uri === 'string');
-  if (!isList) {
-    throw new RpcError(
-      errorCodes.invalidParams,
-      `Invalid params: "notifications.resourceSubscriptions" must be a list of at most ${mostUris} URIs`,
-    );
-  }
   return {
     wanted: notices.filter((notice) => filter[`${notice}ListChanged`] === true),
-    uris: [...new Set(uris)],
+    uris: readNames(filter, 'resourceSubscriptions', mostUris, 'URIs'),
+    taskIds: readNames(filter, 'taskIds', mostUris, 'ids'),
   };
+}
+
+function readNames(
+  filter: Record<string, unknown>,
+  member: string,
+  most: number,
+  what: string,
+): readonly string[] {
+  const names = filter[member] ?? [];
+  if (Array.isArray(names) && names.length <= most && names.every((name) => typeof name === 'string'))
+    return [...new Set(names)];
+  throw new RpcError(
+    errorCodes.invalidParams,
+    `Invalid params: "notifications.${member}" must be a list of at most ${most} ${what}`,
+  );
 }
 
 function announce(services: Services, stream: Stream): void {

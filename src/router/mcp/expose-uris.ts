@@ -18,16 +18,21 @@ export function exposeInMessage(
   if (!isObject(params)) return message;
   if (message['method'] === 'notifications/resources/updated')
     return replace(message, 'params', exposeMember(params, 'uri', expose));
+  if (message['method'] === 'notifications/tasks')
+    return replace(message, 'params', exposeTask(params, expose));
   if (message['method'] === 'sampling/createMessage')
     return replace(message, 'params', exposeMessages(params, expose));
   return message;
 }
 
-/** A result of tools/call, resources/read or prompts/get; every other one has no URIs of resources. */
+/** A result of tools/call, resources/read, prompts/get, or of a task; every other one has no URIs of resources. */
 export function exposeInResult(method: string, result: Result, expose: Expose): Result {
   if (result['resultType'] === 'input_required')
     return replace(result, 'inputRequests', exposeQuestions(result['inputRequests'], expose));
   switch (method) {
+    case 'tasks/get':
+      return exposeTask(result, expose);
+    case 'tasks/result':
     case 'tools/call':
       return exposeUiLink(replace(result, 'content', exposeBlocks(result['content'], expose)), expose);
     case 'resources/read':
@@ -41,6 +46,13 @@ export function exposeInResult(method: string, result: Result, expose: Expose): 
     default:
       return result;
   }
+}
+
+/** A task of 2026-07-28 has the result of its call in it, or what it asks. */
+function exposeTask(task: Record<string, unknown>, expose: Expose): Record<string, unknown> {
+  const asking = replace(task, 'inputRequests', exposeQuestions(task['inputRequests'], expose));
+  const { result } = task;
+  return isObject(result) ? replace(asking, 'result', exposeInResult('tools/call', result, expose)) : asking;
 }
 
 function exposeQuestions(questions: unknown, expose: Expose): unknown {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonRpcRequest, Params } from '#mcp/jsonrpc.ts';
 import { type Result, wrapResult } from '#mcp/results.ts';
+import type { RenameTask } from '#mcp/tasks/rename.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Services } from '../services.ts';
 import type { AgentCall } from '../upstream/send.ts';
@@ -19,6 +20,8 @@ export type Outcome =
       readonly agent: string;
       /** How clients see URIs in it; absent where they stay as they are. */
       readonly expose?: Expose | undefined;
+      /** How they are told of tasks in it; absent where it is about none. */
+      readonly renameTask?: RenameTask | undefined;
     };
 
 export interface AggregateRequest {
@@ -30,12 +33,13 @@ export interface AggregateRequest {
   readonly text: string | undefined;
 }
 
-/** Sends the request on with these params, as it came when they are its own; `expose` is for the answer. */
+/** Sends the request on with these params, as it came when they are its own; the rest is for the answer. */
 export function relayTo(
   request: AggregateRequest,
   agent: string,
   params: Params,
   expose?: Expose | undefined,
+  renameTask?: RenameTask | undefined,
 ): Outcome {
   const { surface, speaker, message } = request;
   const key = `${surface.namespace}/${agent}`;
@@ -44,6 +48,7 @@ export function relayTo(
       kind: 'relay',
       agent,
       expose,
+      renameTask,
       call: callWith(key, message, { speaker, headers: request.headers, text: request.text }),
     };
   }
@@ -53,6 +58,7 @@ export function relayTo(
     kind: 'relay',
     agent,
     expose,
+    renameTask,
     call: callWith(key, changed.message, { speaker, headers: changed.headers }),
   };
 }

@@ -29,7 +29,7 @@ export interface WatchOptions extends WatchRequest {
 }
 
 export interface ResourceWatch extends Feed {
-  /** Those of the URIs that some agent tells changes of, as the client calls them. */
+  /** What is watched that some agent tells changes of, as the client calls it. */
   readonly granted: readonly string[];
   /** Changes go there from now on, those that came before first. */
   start(write: (text: string) => void): void;
@@ -117,7 +117,7 @@ function watchAgent(
   };
   let isFirst = true;
   const onEvent = (data: string) => {
-    const { method, params } = read(data, { agent, maxDepth: services.limits.answerDepth });
+    const { method, params } = readNotice(data, { agent, maxDepth: services.limits.answerDepth });
     if (method === 'notifications/resources/updated') tell(params);
     else if (method !== 'notifications/subscriptions/acknowledged') return;
     else if (isFirst) {
@@ -149,7 +149,8 @@ interface Notice {
   readonly params: Record<string, unknown>;
 }
 
-function read(data: string, options: ReadOptions): Notice {
+/** What an event of an agent's stream says; without a method when it says nothing. Throws as parseAgentJson. */
+export function readNotice(data: string, options: ReadOptions): Notice {
   const message = parseAgentJson(data, options);
   if (!isObject(message)) return { method: undefined, params: {} };
   const { method, params } = message;
@@ -157,7 +158,7 @@ function read(data: string, options: ReadOptions): Notice {
 }
 
 /** Holds back what comes before the client has its acknowledgement; beyond `most`, the oldest is dropped. */
-function createOutlet(most: number) {
+export function createOutlet(most: number) {
   const held: string[] = [];
   let to: ((text: string) => void) | undefined;
   return {

@@ -1,4 +1,5 @@
 import { isObject } from '#kit/json.ts';
+import { qualifyTaskId } from '#mcp/tasks/ids.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Services } from '../services.ts';
 import type { AgentCall } from '../upstream/send.ts';
@@ -72,7 +73,8 @@ async function pass(
   const maxDepth = services.limits.answerDepth;
   if (isListChange(data, { agent, maxDepth })) return;
   const expose = await exposeFor(services, surface(), agent);
-  const text = changeEvent({ agent, method: '', asks: true, expose, maxDepth }, data);
+  const renameTask = (own: string) => qualifyTaskId(agent, own);
+  const text = changeEvent({ agent, method: '', asks: true, expose, renameTask, maxDepth }, data);
   if (text !== '') write(text);
 }
 

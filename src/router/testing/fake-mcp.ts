@@ -130,6 +130,11 @@ function resultFor(
       return { completion: { values: [state.options.name] } };
     case 'tools/call':
       return callTool(state, params, claims);
+    case 'tasks/get':
+    case 'tasks/result':
+    case 'tasks/update':
+    case 'tasks/cancel':
+      return aboutTask(state, method, params['taskId']);
     default:
       return undefined;
   }
@@ -165,11 +170,37 @@ function callTool(
     }
     case 'link':
       return links(String(args['uri']));
+    case 'job':
+      return begunTask(state, eraOf(claims.mcp?.revision ?? ''));
     case 'refuse':
       return { rpcError: `Tool refuse not found` };
     default:
       return say(`${state.options.name}: ${args['text'] ?? JSON.stringify(args)}`);
   }
+}
+
+const taskTimes = { createdAt: '2025-11-25T10:30:00Z', lastUpdatedAt: '2025-11-25T10:30:00Z' };
+
+/** The only task that there is. */
+function taskIdOf({ options }: AgentState): string {
+  return `${options.instance ?? `${options.name}-1`}..code.1`;
+}
+
+/** In the words of the client's era. */
+function begunTask(state: AgentState, era: string): Record<string, unknown> {
+  const task = { taskId: taskIdOf(state), status: 'working', ...taskTimes };
+  return era === 'stateless'
+    ? { resultType: 'task', ...task, ttlMs: null }
+    : { task: { ...task, ttl: null } };
+}
+
+function aboutTask(state: AgentState, method: string, taskId: unknown): Record<string, unknown> {
+  if (taskId !== taskIdOf(state)) return { rpcError: 'there is no such task' };
+  const done = links('doc://one');
+  if (method === 'tasks/result')
+    return { ...done, _meta: { 'io.modelcontextprotocol/related-task': { taskId } } };
+  if (method !== 'tasks/get') return {};
+  return { taskId, status: 'completed', ...taskTimes, ttlMs: null, result: done };
 }
 
 /** A resource in every place of a result that names one. */

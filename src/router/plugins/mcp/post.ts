@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { negotiateSessionRevision } from '#mcp/eras.ts';
 import {
+  errorCodes,
   isNotification,
   isRequest,
   isResponse,
@@ -135,6 +136,7 @@ function answerOutcome(
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
     transform: changeAnswer({
       ...{ id, method, agent: outcome.agent, asks: inSession, expose: outcome.expose },
+      renameTask: outcome.renameTask,
       maxBytes: services.limits.answerBytes,
       maxDepth: services.limits.answerDepth,
       maxEventChars: services.limits.eventChars,
@@ -151,8 +153,14 @@ function refuse(
   if (!(error instanceof RpcError || error instanceof RouterError)) {
     services.log.error('an MCP request failed', { method, error });
   }
-  const unknown = error instanceof RpcError && speaker.era === 'stateless' && statusOf(error) === 404;
-  writeJson(response, unknown ? 404 : 200, toFailure(id, error));
+  writeJson(response, speaker.era === 'stateless' ? handlerStatus(error) : 200, toFailure(id, error));
+}
+
+/** Of what a client of 2026-07-28 is told with a status of its own, though a handler says it. */
+function handlerStatus(error: unknown): number {
+  if (!(error instanceof RpcError)) return 200;
+  if (error.code === errorCodes.missingCapability) return 400;
+  return statusOf(error) === 404 ? 404 : 200;
 }
 
 async function initialize(
@@ -175,7 +183,7 @@ async function initialize(
   });
   const result = {
     protocolVersion: revision,
-    capabilities: aggregateCapabilities(about, 'sessions'),
+    capabilities: aggregateCapabilities(about, revision),
     serverInfo: serverInfo(services),
     instructions: aggregateInstructions(surface, about, services.limits.mergedInstructionsChars),
   };
@@ -194,7 +202,7 @@ async function listen(
     await context.streams.listen(currentSurface(context), { message, speaker, headers }, response);
   } catch (error) {
     context.services.log.debug('a stream was refused', { error });
-    writeJson(response, 200, toFailure(message.id, error));
+    writeJson(response, handlerStatus(error), toFailure(message.id, error));
   }
 }
 

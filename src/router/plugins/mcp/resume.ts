@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
+import { qualifyTaskId } from '#mcp/tasks/ids.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
 import { changeAnswer } from '../../mcp/answer-transform.ts';
@@ -44,6 +45,7 @@ function relayRest(
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
     transform: changeAnswer({
       ...{ agent, method, expose, id: null },
+      renameTask: (own) => qualifyTaskId(agent, own),
       asks: true,
       maxBytes: answerBytes,
       maxDepth: answerDepth,

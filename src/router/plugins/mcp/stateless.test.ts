@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { metaKeys, tasksExtension } from '#mcp/eras.ts';
+import { metaKeys } from '#mcp/eras.ts';
 import { startTestRouter } from '../../testing/harness.ts';
 import { type PostOptions, post, stateless } from '../../testing/mcp-client.ts';
 
@@ -103,23 +103,6 @@ test('no session is made: the token names a revision and no session', limits, as
   assert.equal(claims.mcp.revision, '2026-07-28');
   assert.equal(claims.mcp.session, undefined);
 });
-
-test(
-  'an agent among others does not hear that the client knows tasks: none could be asked for',
-  limits,
-  async (t) => {
-    const router = await startTestRouter(t, [{ name: 'demo' }]);
-    const extensions = { [tasksExtension]: {}, 'example.com/other': {} };
-    const _meta = { ...meta, [metaKeys.clientCapabilities]: { elicitation: {}, extensions } };
-    const params = { name: 'echo', arguments: { text: 'hi' }, _meta };
-    assert.equal((await stateless(router, 'tools/call', params)).json.result.content[0].text, 'demo: hi');
-    const sent = JSON.parse(router.agents[0]?.seen.at(-1)?.body ?? '').params._meta[
-      metaKeys.clientCapabilities
-    ];
-    assert.deepEqual(sent, { elicitation: {}, extensions: { 'example.com/other': {} } });
-    assert.equal((await stateless(router, 'tasks/get', { taskId: 'x' })).status, 404);
-  },
-);
 
 test('a prefixed tool goes on under its own name, with the header that mirrors it', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'other' }]);
