@@ -5,6 +5,7 @@ import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { proofPath } from '#wire/challenge.ts';
+import { handOverPath } from '#wire/hand-over.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
@@ -20,6 +21,7 @@ import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
 import { staticFiles } from './http/static-files.ts';
 import {
   drainedHandler,
+  handOverHandler,
   proofHandler,
   readyHandler,
   serveHealth,
@@ -41,7 +43,7 @@ import type { Source } from './source.ts';
 import { createEventIds } from './streams/event-ids.ts';
 import { KeptStreams } from './streams/kept-streams.ts';
 import { startSpawner } from './tools/spawner-client.ts';
-import { holdUpstreamSecrets } from './upstream/remote/secrets.ts';
+import { type HeldSecrets, holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
 export interface AgentServerOptions {
   readonly config: AgentServerConfig;
@@ -91,12 +93,12 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     logTailBytes = bytes;
   };
   const keys = holdKeys(options);
-  const upstreamSecrets = holdUpstreamSecrets(config);
+  const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
   const source = buildSource({
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
     keys: keys.current,
-    upstreamSecrets: upstreamSecrets.current,
+    upstreamSecrets,
   });
   const services = createServices(options, settings, source, keys);
   let stopping = false;
@@ -111,7 +113,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const stopAnnouncing = announceChanges(services, changes);
   const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
-  const routes = routesOf({ options, services, queue, changes, keys, status, quiet });
+  const routes = routesOf({ options, services, queue, changes, keys, status, quiet, useSecrets });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -130,7 +132,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     reconfigure(next) {
       keys.use(next);
       forwards.use(next.forwards);
-      upstreamSecrets.use(next.upstream);
+      useSecrets(next.upstream);
     },
     async close() {
       stopping = true;
@@ -230,9 +232,11 @@ interface Surfaces {
   readonly keys: HeldKeys;
   readonly status: () => { readonly ready: boolean; readonly reason: string };
   readonly quiet: () => Promise<void>;
+  readonly useSecrets: HeldSecrets['use'];
 }
 
-function routesOf({ options, services, queue, changes, keys, status, quiet }: Surfaces): Routes {
+function routesOf(surfaces: Surfaces): Routes {
+  const { options, services, queue, changes, keys, status, quiet, useSecrets } = surfaces;
   const { config } = options;
   return {
     exact: new Map([
@@ -243,6 +247,7 @@ function routesOf({ options, services, queue, changes, keys, status, quiet }: Su
       ['/getTaskStatus', taskStatusHandler(queue, services.guard)],
       [proofPath, proofHandler(keys.current, config.agent.instance)],
       ['/changes', changes.handler],
+      [handOverPath, handOverHandler(services.guard, useSecrets)],
     ]),
     prefixes: [
       ['/api/', apiProxy({ guard: services.guard, port: apiPort(config) })],

@@ -48,6 +48,11 @@ export const endSessionBinding: CallBinding = { tool: '__end_session__', argumen
 /** GET /changes. */
 export const changesBinding: CallBinding = { tool: '__changes__', arguments: {} };
 
+/** POST /upstream-secrets. */
+export function bindHandOver(secrets: unknown): CallBinding {
+  return { tool: '__upstream_secrets__', arguments: secrets };
+}
+
 /** GET /getTaskStatus?taskId=. */
 export function bindTaskStatus(taskId: string): CallBinding {
   return { tool: '__task_status__', arguments: { taskId } };

@@ -16,6 +16,8 @@ export type WireErrorCode =
   | 'ProofFailed'
   /** A change stream ended, went silent or sent something else than change lines. */
   | 'ChangesBroken'
+  /** The agent-server does not take what it was given. */
+  | 'Refused'
   /** What is to be sealed is longer than a header may be. */
   | 'SealTooLarge';
 

@@ -1,9 +1,11 @@
-import { bindTaskStatus } from '#wire/binding.ts';
+import { agentServerConfigSchema, type UpstreamSecrets } from '#api/agent-server-config.ts';
+import { bindHandOver, bindTaskStatus } from '#wire/binding.ts';
 import { answerChallenge, isNonce, keyForChallenge } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { Guard } from '../mcp/guard.ts';
 import type { TaskQueue } from '../queue/queue.ts';
 import { allowOnly, type Handler, sendObject } from './app.ts';
+import { readBody } from './body.ts';
 
 /** GET /health: that the process serves; says nothing of tools. */
 export const serveHealth: Handler = (_request, response) => {
@@ -43,6 +45,36 @@ export function proofHandler(keys: () => readonly WireKey[], instance: string): 
     if (isNonce(nonce) && key !== undefined) sendObject(response, 200, answerChallenge(key, instance, nonce));
     else sendObject(response, 400, { error: 'nonce must be 32 bytes in base64url' });
   };
+}
+
+/** Bytes of secrets; a Secret of Kubernetes has no more. */
+const mostSecrets = 1024 * 1024;
+
+/** POST /upstream-secrets: the controller gives what a remote upstream is asked with from now on. */
+export function handOverHandler(guard: Guard, use: (secrets: UpstreamSecrets) => void): Handler {
+  return async (request, response) => {
+    if (!allowOnly(request, response, 'POST')) return;
+    const secrets = parseSecrets(await readBody(request, mostSecrets));
+    if (secrets === undefined) {
+      sendObject(response, 400, { error: 'the body is no configuration of an upstream' });
+      return;
+    }
+    const { claims } = guard.admit(request, bindHandOver(secrets));
+    if (!guard.open && claims?.caller !== 'controller:first-party') {
+      sendObject(response, 403, { error: 'only the controller gives secrets' });
+      return;
+    }
+    use(secrets);
+    response.writeHead(204).end();
+  };
+}
+
+function parseSecrets(text: string): UpstreamSecrets | undefined {
+  try {
+    return agentServerConfigSchema.shape.upstream.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 /** GET /getTaskStatus?taskId= (Ploinky contract, §4). */

@@ -17,6 +17,7 @@ import type { Metrics } from '#kube/metrics.ts';
 import { settled } from '#kube/result.ts';
 import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
 import { followChanges } from '#wire/changes.ts';
+import { handOver } from '#wire/hand-over.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
@@ -30,6 +31,7 @@ import {
   type References,
 } from './gather.ts';
 import { gatherUpstream, upstreamReferences } from './gather-upstream.ts';
+import { createHandOvers } from './hand-overs.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
@@ -94,11 +96,13 @@ export function createAgentController(options: AgentControllerOptions): Controll
     log,
     onChange: (id) => reported(id),
   });
+  const handOvers = createHandOvers({ send: handOver, clock, random, log });
   const uids = new Map<string, string>();
   const reconciler = createAgentReconciler({
     client: options.client,
     drivers: options.drivers,
     reports,
+    handOvers,
     host: options.host,
     events: options.events,
     upgrades: createUpgrades(),
@@ -133,6 +137,7 @@ export function createAgentController(options: AgentControllerOptions): Controll
     async stop(stopOptions) {
       await controller.stop(stopOptions);
       reports.close();
+      handOvers.close();
     },
   };
 }

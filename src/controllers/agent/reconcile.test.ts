@@ -22,6 +22,7 @@ function createStage(initial: Agent) {
     forgotten: [] as string[],
     upgrades: createUpgrades(1),
     followed: [] as ReportTarget[],
+    given: [] as unknown[],
     report: undefined as AgentReport | undefined,
     answer: (workload: Workload): Observed => makeObserved({ specHash: workload.specHash }),
     gone: true,
@@ -80,6 +81,12 @@ function createStage(initial: Agent) {
       },
       forget: () => undefined,
       get: () => (stage.report === undefined ? [] : [stage.report]),
+      close: () => undefined,
+    },
+    handOvers: {
+      give: (_uid, targets, secrets) =>
+        stage.given.push([targets.map(({ instance }) => instance), secrets.headers]),
+      forget: () => undefined,
       close: () => undefined,
     },
     host: { codeRoot: '/ws' },
@@ -144,6 +151,17 @@ test('a running sandbox is listened to with the keys of its agent', async () => 
   await stage.reconcile();
   const [target] = stage.followed;
   assert.deepEqual([target?.instance, target?.address, target?.keys.length], ['i1', 'unix:/run/demo', 1]);
+});
+
+test('a sandbox that runs is given what its upstream is asked with now, a pod reads it by itself', async () => {
+  const upstream = { headers: { 'x-key': 'k' } };
+  const stage = createStage(held());
+  stage.facts = { upstream };
+  await stage.reconcile();
+  assert.deepEqual(stage.given, [[['i1'], upstream.headers]]);
+  stage.facts = { upstream, runtime: { ok: true, class: 'Pod', driver: 'bwrap' } };
+  await stage.reconcile();
+  assert.equal(stage.given.length, 1);
 });
 
 test('the workload carries the key of its agent and not the master key', async () => {

@@ -13,6 +13,7 @@ import { decide, type Verdict } from './decide.ts';
 import { desired, type HostSettings, identityOf } from './desired.ts';
 import { type Notice, noticesOf } from './events.ts';
 import type { AgentFacts, AgentReport } from './facts.ts';
+import type { HandOvers } from './hand-overs.ts';
 import { historyFromStatus, type RunHistory, recordReady } from './history.ts';
 import { learnEnds } from './learn.ts';
 import type { AgentReports } from './reports.ts';
@@ -27,6 +28,7 @@ export interface AgentReconcilerOptions {
   /** Every driver that may hold a workload; `runtime.driver` of the facts names one of them. */
   readonly drivers: readonly Driver[];
   readonly reports: AgentReports;
+  readonly handOvers: HandOvers;
   readonly host: HostSettings;
   readonly events: Pick<EventRecorder, 'event'>;
   readonly upgrades: Upgrades;
@@ -72,6 +74,7 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
     forget(id) {
       memories.delete(id.uid);
       options.reports.forget(id.uid);
+      options.handOvers.forget(id.uid);
       options.upgrades.release(id.uid);
       for (const driver of options.drivers) driver.forget?.(id);
       return removeEverywhere(
@@ -131,6 +134,7 @@ async function act(
   const id = identityOf(facts.agent);
   if (verdict.action === 'stop' || verdict.action === 'refuse') {
     options.reports.forget(id.uid);
+    options.handOvers.forget(id.uid);
     options.upgrades.release(id.uid);
     return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
   }
@@ -148,7 +152,7 @@ async function act(
     start,
     ...(upgrade === undefined ? {} : { upgrade: [upgrade] }),
   });
-  follow(options.reports, facts, observed);
+  follow(options, facts, observed);
   return { observed, wanted: workload.specHash, waits };
 }
 
@@ -216,7 +220,7 @@ async function removeEverywhere(
 }
 
 /** A pod's agent-server is listened to as soon as it has an address: what it says is then there when it is Ready. */
-function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): void {
+function follow({ reports, handOvers }: AgentReconcilerOptions, facts: AgentFacts, observed: Observed): void {
   const agent = identityOf(facts.agent);
   const keys = facts.masterKeys.map((key) => deriveAgentKey(key, agent));
   const targets = observed.instances
@@ -224,6 +228,9 @@ function follow(reports: AgentReports, facts: AgentFacts, observed: Observed): v
     .filter(({ ready }) => ready !== undefined || observed.phase === 'Running')
     .map(({ uid, address, ready = false }) => ({ agent, instance: uid, address, keys, answers: ready }));
   reports.follow(agent.uid, targets, (instance) => reportBefore(facts.agent.status, instance));
+  // A pod reads its Secret again by itself.
+  const isFile = facts.runtime.ok && facts.runtime.class === 'Pod';
+  if (facts.upstream !== undefined && !isFile) handOvers.give(agent.uid, targets, facts.upstream);
 }
 
 /** What an earlier controller's status says of this instance, so that an agent that is Ready stays so meanwhile. */

@@ -2,17 +2,20 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import type { AgentServerOptions } from '#agent-server/server.ts';
 import {
   eventually,
   openSession,
   type TestServer,
   testConfig,
   testServer,
+  tokenFor,
   toolCall,
 } from '#agent-server/testing/harness.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { EgressRule } from '#api/egress.ts';
 import type { Log } from '#kit/log.ts';
+import { systemRandom } from '#kit/random.ts';
 import {
   type AuthorizationServer,
   startAuthorizationServer,
@@ -24,6 +27,8 @@ import {
   startEverything,
   startHosts,
 } from '#test/fixtures/remote/remote-place.ts';
+import { bindHandOver } from '#wire/binding.ts';
+import { handOver, handOverPath } from '#wire/hand-over.ts';
 
 // An agent whose tools are those of somebody else's server: @modelcontextprotocol/server-everything behind https, with
 // oidc-provider as its authorization server, both reached through the egress proxy.
@@ -39,7 +44,11 @@ interface Place {
   readonly guarded: GuardedServer;
   /** Everything that the agent-server logged. */
   readonly logged: () => string;
-  start(changes?: Partial<AgentServerConfig>, allowed?: readonly EgressRule[]): Promise<Agent>;
+  start(
+    changes?: Partial<AgentServerConfig>,
+    allowed?: readonly EgressRule[],
+    more?: Partial<AgentServerOptions>,
+  ): Promise<Agent>;
 }
 
 interface Agent {
@@ -57,11 +66,11 @@ async function place(t: TestContext, issuers: readonly string[] = []): Promise<P
     hosts,
     guarded,
     logged: () => lines.join('\n'),
-    async start(changes, allowed = rules) {
+    async start(changes, allowed = rules, more = {}) {
       const forward = { ...hosts.forward(allowed), listen: await freePort() };
       const remote = { mcp: { upstream: { url } }, upstream: { headers: {}, ca: hosts.ca } };
       const wanted = { forwards: [forward], ...remote, ...changes };
-      const server = await testServer(t, wanted, { log });
+      const server = await testServer(t, wanted, { log, ...more });
       const config = testConfig(server.code, wanted);
       return { server, config, call: caller(server) };
     },
@@ -328,6 +337,42 @@ test('a slow server costs a call its time and no more', options, async (t) => {
   guarded.judge = () => undefined;
   assert.equal(await call('quick'), 'Echo: quick');
 });
+
+test(
+  'the controller hands over new secrets to an agent-server that runs, and nobody else does',
+  options,
+  async (t) => {
+    const { guarded, start, hosts } = await place(t);
+    guarded.judge = ({ headers }) => (headers['x-key'] === 'right' ? undefined : { status: 401 });
+    const { server, config } = await start(
+      { upstream: { headers: { 'x-key': 'wrong' }, ca: hosts.ca } },
+      rules,
+      {
+        withoutTokens: false,
+      },
+    );
+    const secrets = { headers: { 'x-key': 'right' }, ca: hosts.ca };
+    const untilReady = (status: number) =>
+      eventually('ready', async () => (await server.send('GET', '/ready')).status === status, 60_000);
+    const post = (headers: Record<string, string>) =>
+      server.send('POST', handOverPath, headers, JSON.stringify(secrets));
+    assert.equal((await post({})).status, 401);
+    assert.equal((await post({ authorization: `Bearer ${tokenFor(bindHandOver(secrets))}` })).status, 403);
+    await untilReady(503);
+    assert.ok(guarded.seen.every((headers) => headers['x-key'] === 'wrong'));
+    const [key] = config.keys;
+    await handOver({
+      address: server.server.address,
+      keys: [{ kid: key?.kid ?? '', secret: Buffer.from(key?.secret ?? '', 'base64url') }],
+      agent: config.agent,
+      instance: config.agent.instance,
+      random: systemRandom,
+      now: Date.now(),
+      secrets,
+    });
+    await untilReady(200);
+  },
+);
 
 const unreachable: Record<
   string,
