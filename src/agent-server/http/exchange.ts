@@ -16,8 +16,8 @@ export interface Exchange {
   onDisconnect(listener: () => void): void;
   /** Header sent with the answer, whatever its form. Must be set before anything is sent. */
   setHeader(name: string, value: string): void;
-  /** If it becomes a stream, then this one; after `afterMs` of silence, where that is said. Not for batches. */
-  keep(open: () => KeptStream, afterMs?: number): void;
+  /** If it becomes a stream, then this one; after `streamAfterMs` of silence, where that is said. Not for batches. */
+  keep(open: () => KeptStream): void;
   /** Ends the connection of a kept stream; the client comes back for the rest, after `retryMs` where that is said. */
   pause(retryMs?: number): void;
 }
@@ -26,18 +26,21 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   /** `keepAliveMs`: until a silent answer becomes a stream, and between its keep-alive comments. */
   readonly settings: { readonly keepAliveMs: number };
+  /** Until a silent answer that is kept becomes a stream. Default: as any other. */
+  readonly streamAfterMs?: number;
 }
 
 export function createExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, settings: { keepAliveMs } }: ExchangeOptions,
+  { clock, settings: { keepAliveMs }, streamAfterMs = keepAliveMs }: ExchangeOptions,
 ): Exchange {
+  const firstMs = Math.min(streamAfterMs, keepAliveMs);
   const streams = acceptsStream(request);
   let streaming = false;
   let open: (() => KeptStream) | undefined;
   let kept: KeptStream | undefined;
-  let cancelTimer = streams ? clock.after(keepAliveMs, keepAlive) : () => {};
+  let cancelTimer = streams ? clock.after(firstMs, first) : () => {};
 
   function startStream(): boolean {
     if (streaming) return true;
@@ -50,6 +53,10 @@ export function createExchange(
       kept.attach(response, 0);
     }
     return true;
+  }
+  function first(): void {
+    if (open !== undefined || firstMs === keepAliveMs) keepAlive();
+    else cancelTimer = clock.after(keepAliveMs - firstMs, keepAlive);
   }
   function keepAlive(): void {
     if (!startStream() || kept !== undefined) return;
@@ -85,12 +92,8 @@ export function createExchange(
       });
     },
     setHeader: (name, value) => void response.setHeader(name, value),
-    keep(openStream, afterMs) {
-      if (!streams || streaming) return;
-      open = openStream;
-      if (afterMs === undefined) return;
-      cancelTimer();
-      cancelTimer = clock.after(afterMs, keepAlive);
+    keep(openStream) {
+      if (streams && !streaming) open = openStream;
     },
     pause(retryMs) {
       if (open !== undefined && startStream()) kept?.pause(retryMs);

@@ -125,17 +125,17 @@ async function askSource(message: JsonRpcRequest, origin: Origin, services: McpS
 }
 
 /** A client with a session can come back for what it is told before the answer, and for the answer then. */
-function keepStream(message: JsonRpcRequest, origin: Origin, { streams, settings }: McpServices): void {
+function keepStream(message: JsonRpcRequest, origin: Origin, { streams }: McpServices): void {
   const { session, caller, exchange } = origin;
   if (session === undefined || origin.batch) return;
-  const primed = primes(session);
-  const of = () => ({
-    session: session.key,
-    owner: ownerOf(caller, session),
-    request: message.id,
-    primes: primed,
-  });
-  exchange.keep(() => streams.open(of()), primed ? settings.streamAfterMs : undefined);
+  exchange.keep(() =>
+    streams.open({
+      session: session.key,
+      owner: ownerOf(caller, session),
+      request: message.id,
+      primes: primes(session),
+    }),
+  );
 }
 
 /** Where tasks of 2025-11-25 are not announced, a call which wants to be one just runs. */

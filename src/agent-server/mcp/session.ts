@@ -4,7 +4,7 @@ import type { KeptStream } from '../streams/kept-stream.ts';
 import type { Caller } from './guard.ts';
 
 /** From this revision on a server may end a stream at any time and be asked for the rest. */
-const firstPolledRevision = '2025-11-25';
+export const firstPolledRevision = '2025-11-25';
 
 /**
  * What is remembered between the requests of one client of the sessions era. All of a session's state is

@@ -21,7 +21,7 @@ import { takeAnswer } from './questions.ts';
 import { sendSessionError } from './refuse.ts';
 import { type Answer, refusal, serveRequest } from './serve-request.ts';
 import type { McpServices } from './services.ts';
-import type { Session } from './session.ts';
+import { firstPolledRevision, type Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 /** One message, or a batch of them (revisions up to 2025-03-26), of a client with sessions. */
@@ -31,8 +31,10 @@ export async function serveSessionMessages(
   response: ServerResponse,
   services: McpServices,
 ): Promise<void> {
-  checkRevision(request);
-  const exchange = createExchange(request, response, services);
+  const revision = checkRevision(request);
+  const { clock, settings } = services;
+  const streamAfterMs = revision >= firstPolledRevision ? settings.streamAfterMs : settings.keepAliveMs;
+  const exchange = createExchange(request, response, { clock, settings, streamAfterMs });
   const [only] = body.messages;
   if (!body.batch && only !== undefined && isRequest(only)) {
     const answer = await serveOne(only, request, response, exchange, services);
@@ -153,9 +155,9 @@ function takeNotification(message: JsonRpcNotification, session: Session): void 
   session.calls?.get(id)?.abort(new RpcError(errorCodes.internal, 'Request cancelled'));
 }
 
-function checkRevision(request: IncomingMessage): void {
+function checkRevision(request: IncomingMessage): string {
   const revision = headerOf(request.headers, 'mcp-protocol-version') ?? assumedSessionRevision;
-  if (sessionRevisions.includes(revision)) return;
+  if (sessionRevisions.includes(revision)) return revision;
   const supported = sessionRevisions.join(', ');
   throw new RpcError(
     errorCodes.server,
