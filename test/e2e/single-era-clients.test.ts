@@ -11,21 +11,30 @@ import type { Peer, PeerSession, ToolResult } from './peer.ts';
 // Clients by others, in each era that they speak, of servers that speak one era alone: whoever meets a server of the
 // other era goes over the bridge.
 
-const servers = [
-  { eras: '2025', speaks: 'sessions alone', asking: 'test_elicitation' },
-  { eras: '2026', speaks: '2026-07-28 alone', asking: 'test_input_required_result_elicitation' },
+const eras = [
+  { era: '2025', speaks: 'sessions alone', asking: 'test_elicitation' },
+  { era: '2026', speaks: '2026-07-28 alone', asking: 'test_input_required_result_elicitation' },
 ] as const;
+const servers = eras.flatMap((era) => [
+  { ...era, transport: 'HTTP' },
+  { ...era, transport: 'stdio' },
+]);
 type Server = (typeof servers)[number];
 
-const nameOf = ({ eras }: Server) => `only-${eras}`;
+const nameOf = ({ era, transport }: Server) => `only-${era}-${transport.toLowerCase()}`;
 
 async function addAgent(folder: string, server: Server): Promise<string> {
-  const written = await addConformanceAgent(folder, { eras: server.eras });
+  const { era: only, transport } = server;
+  const written = await addConformanceAgent(folder, { eras: only, stdio: transport === 'stdio' });
   const agent = JSON.parse(await readFile(written, 'utf8')) as object;
   const file = join(folder, `${nameOf(server)}.json`);
   await writeFile(file, JSON.stringify({ ...agent, metadata: { name: nameOf(server) } }));
   return file;
 }
+
+/** The Inspector starts for each request: once for each era is enough. */
+const peersOf = ({ transport }: Server) =>
+  peers.filter(({ cannot }) => transport === 'HTTP' || cannot === undefined);
 
 describe('Clients by others of servers of one era', { timeout: 300_000 }, () => {
   let place: Place;
@@ -39,9 +48,11 @@ describe('Clients by others of servers of one era', { timeout: 300_000 }, () => 
   after(() => place?.remove());
 
   for (const server of servers) {
-    for (const peer of peers) {
+    for (const peer of peersOf(server)) {
       const name = peer.cannot === undefined ? peer.name : `${peer.name}, which ${peer.cannot}`;
-      describe(`${name}: a server of ${server.speaks}`, { skip: peer.missing ?? false }, () => {
+      describe(`${name}: a server of ${server.speaks} over ${server.transport}`, {
+        skip: peer.missing ?? false,
+      }, () => {
         checkPeer(peer, server, () => `${url}/mcps/${nameOf(server)}/mcp`);
       });
     }
@@ -65,7 +76,7 @@ function checkPeer(peer: Peer, server: Server, url: () => string): void {
   });
 
   it('is asked, and its answer reaches the tool', async () => {
-    const args = server.eras === '2025' ? { message: 'Who are you?' } : {};
+    const args = server.era === '2025' ? { message: 'Who are you?' } : {};
     const call = session.callAsking ?? session.call;
     checkAnswer(await call(server.asking, args), server);
   });
@@ -80,8 +91,8 @@ function checkPeer(peer: Peer, server: Server, url: () => string): void {
   });
 }
 
-function checkAnswer({ content, isError }: ToolResult, { eras }: Server): void {
+function checkAnswer({ content, isError }: ToolResult, { era }: Server): void {
   const [{ text }] = content as [{ text: string }];
   assert.equal(isError, false, text);
-  assert.match(text, eras === '2026' ? /^Hello, Ana!$/ : /action=accept.*"username":"Ana"/);
+  assert.match(text, era === '2026' ? /^Hello, Ana!$/ : /action=accept.*"username":"Ana"/);
 }
