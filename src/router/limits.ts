@@ -74,6 +74,8 @@ export interface RouterLimits {
   readonly unreadStreamBytes: number;
   /** A client that takes nothing of an agent's answer for this long is cut off. */
   readonly unreadMs: number;
+  /** … and one that takes nothing of what was written for it, be it the router's own answer, for this long. */
+  readonly unreadAnswerMs: number;
   /** Event streams that the router itself feeds, at once. */
   readonly eventStreams: number;
   /** URIs of one `subscriptions/listen`. */
@@ -133,6 +135,7 @@ export const defaultLimits: RouterLimits = {
   peerList: 20_000,
   unreadStreamBytes: 256 * 1024,
   unreadMs: 30_000,
+  unreadAnswerMs: 120_000,
   eventStreams: 1_000,
   listenUris: 1_000,
   agentStreamsPerClient: 32,
