@@ -7,6 +7,7 @@ import { buildRouter, type Router, type RouterOptions } from './app.ts';
 import { defaultLimits, type RouterLimits } from './limits.ts';
 import { createPeerServer } from './peers/listener.ts';
 import { markAgentSocket } from './request.ts';
+import { watchReaders } from './watch-readers.ts';
 
 /** Where the router takes requests. */
 export interface Listeners {
@@ -82,6 +83,7 @@ function openServer({ handle }: Router, limits: RouterLimits, clock: Clock): Ser
     handle,
   );
   server.maxConnections = limits.connections;
+  watchReaders(server, clock, limits.unreadAnswerMs);
   // Their bytes are bounded; beyond a number of headers node would leave out the others without a word.
   server.maxHeadersCount = 0;
   server.on('clientError', (error, socket) => endWith(socket as Socket, statusFor(error), clock));
