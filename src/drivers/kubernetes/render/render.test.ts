@@ -56,6 +56,17 @@ describe('the pod of an Agent', () => {
       assert.ok(!shown.includes(secret), secret);
     assert.equal(decode(children.agentSecret, 'env.TOKEN'), 'canary');
   });
+  it('is the same when what a remote upstream is asked with is another: the Secret alone has it', () => {
+    const asking = (key: string) => {
+      const upstream = { headers: { 'x-key': key }, clientSecret: 'canary' };
+      return render({ agentServer: { ...workloadOf().agentServer, upstream } });
+    };
+    const [before, after] = [asking('one'), asking('two')];
+    assert.deepEqual(before.pod, after.pod);
+    assert.doesNotMatch(JSON.stringify(before.pod), /canary/);
+    const { headers } = JSON.parse(decode(after.agentSecret, 'config.json')).upstream;
+    assert.deepEqual(headers, { 'x-key': 'two' });
+  });
   it('gives its own program the environment of every agent, the Agent’s own values first', () => {
     const own = withCommand('x');
     own.agentServer.env = { TOKEN: 'canary', HOME: '/elsewhere' } as never;
