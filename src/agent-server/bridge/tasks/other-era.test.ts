@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, type TestServer } from '../../testing/harness.ts';
 import { accept, sessionClient, statelessClient, textOf, transports } from '../testing.ts';
 import { canAll, startTasksAgent, takesTasks, taskIn, untilStatus } from './testing.ts';
@@ -143,6 +144,16 @@ for (const transport of transports) {
     },
   );
 }
+
+test('a task of 2025 whose client asks no more is answered in its place (K7, A4)', limits, async (t) => {
+  const agent = await startTasksAgent(t, '2025', 'http', { parkTtlMs: 200 });
+  const client = statelessClient(agent, { ...takesTasks, elicitation: {} });
+  const taskId = taskIn(await client.call('meet').next());
+  await untilStatus(client, taskId, 'input_required');
+  await sleep(1000);
+  const done = await untilStatus(client, taskId, 'completed');
+  assert.deepEqual(done['result'], { content: [{ type: 'text', text: 'Hello, cancel!' }] });
+});
 
 async function statuses(agent: TestServer): Promise<string> {
   return textOf(await statelessClient(agent).call('plain').next()).replace('no task; ', '');

@@ -144,10 +144,12 @@ for (const transport of transports) {
   test(`over ${transport}, a client of 2026 hears how its tasks go on (K8)`, limits, async (t) => {
     const agent = await startTasksAgent(t, '2026', transport);
     const client = statelessClient(agent, takesTasks);
-    const taskId = taskIn(await client.call('wait', { ms: 300 }).next());
+    const taskId = taskIn(await client.call('meet').next());
+    await untilStatus(client, taskId, 'input_required');
     const listen = client.request('subscriptions/listen', { notifications: { taskIds: [taskId, 'other'] } });
     const acknowledged = await listen.next();
     assert.deepEqual(acknowledged.params?.['notifications'], { taskIds: [taskId] });
+    await client.request('tasks/update', { taskId, inputResponses: { name: accept('name', 'Ana') } }).next();
     const told = await listen.next();
     assert.deepEqual([told.method, told.params?.['taskId']], ['notifications/tasks', taskId]);
     assert.equal(told.params?.['status'], 'completed');
@@ -159,6 +161,26 @@ for (const transport of transports) {
     assert.equal(await undeclared.status(), 400);
     assert.equal((await undeclared.next()).error?.code, -32_021);
   });
+}
+
+for (const transport of transports) {
+  test(
+    `over ${transport}, a session hears how its tasks of 2025 go on, by its own ids (K5)`,
+    limits,
+    async (t) => {
+      const agent = await startTasksAgent(t, '2025', transport);
+      const [ana, ben] = [await sessionClient(agent), await sessionClient(agent)];
+      const [stream, others] = [ana.listen(), ben.listen()];
+      t.after(() => [stream, others].forEach((open) => void open.abort()));
+      await Promise.all([stream.status(), others.status()]);
+      const taskId = taskIn(await ana.call('wait', { ms: 300 }, { task: {} }).next());
+      const told = await stream.next();
+      assert.equal(told.method, 'notifications/tasks/status');
+      assert.deepEqual([told.params?.['taskId'], told.params?.['status']], [taskId, 'completed']);
+      const own = taskIn(await ben.call('wait', { ms: 300 }, { task: {} }).next());
+      assert.equal((await others.next()).params?.['taskId'], own);
+    },
+  );
 }
 
 test('a process with a running task of a client is kept, and ends after it (K3)', limits, async (t) => {

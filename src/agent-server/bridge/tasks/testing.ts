@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { AgentServerOptions } from '../../server.ts';
 import { type TestServer, testServer } from '../../testing/harness.ts';
 import type { Client, Message, Params, Transport } from '../testing.ts';
 
@@ -21,11 +22,13 @@ export async function startTasksAgent(
   eras: keyof typeof files,
   transport: Transport,
   limits: Record<string, number> = {},
+  options: Partial<AgentServerOptions> = {},
 ): Promise<TestServer> {
   const file = files[eras];
   if (transport === 'stdio') {
     const env = { PATH: process.env['PATH'] ?? '' };
-    return testServer(t, { limits, env, mcp: { upstream: { stdio: [process.execPath, file] } } });
+    const upstream = { stdio: [process.execPath, file] };
+    return testServer(t, { limits, env, mcp: { upstream } }, options);
   }
   const child = spawn(process.execPath, [file, '--http'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => void child.kill();
@@ -33,7 +36,7 @@ export async function startTasksAgent(
     const lines = createInterface(child.stdout);
     const [line] = (await once(lines, 'line', { signal: t.signal })) as [string];
     const port = Number(/listens on (\d+)/.exec(line)?.[1]);
-    return await testServer(t, { limits, mcp: { upstream: { port } } });
+    return await testServer(t, { limits, mcp: { upstream: { port } } }, options);
   } finally {
     // After the agent-server's, since hooks run in the order in which they were made.
     if (t.signal.aborted) end();
