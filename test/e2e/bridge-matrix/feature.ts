@@ -8,8 +8,6 @@ export interface Feature {
   readonly name: string;
   /** What is looked at, for readers of the table. */
   readonly what: string;
-  /** Why it is not exercised behind a Route; undefined: it is. */
-  readonly notAtRoute?: string;
   /** Does it. Throws when it finds neither what the revision of the client promises nor a documented refusal. */
   exercise(cell: Cell): Promise<Outcome>;
 }

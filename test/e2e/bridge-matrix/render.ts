@@ -78,12 +78,8 @@ function routeDifferences(findings: Findings): string {
     .filter(({ surface }) => surface === 'route')
     .filter(({ way, feature, outcome }) => findings.get('agent', way, feature) !== outcome)
     .map(({ way, feature, outcome }) => `- ${feature.name}, ${nameOf(way)}: ${outcome}`);
-  const left = featureList
-    .filter(({ notAtRoute }) => notAtRoute !== undefined)
-    .map(({ name, notAtRoute }) => `- ${name}: not looked at, since ${notAtRoute}`);
   const same = 'Behind a Route, whose lists are made of all its agents’, every cell is the same';
-  const list = [...others, ...left];
-  return `## Behind a Route\n\n${same}${list.length === 0 ? '.' : `, but for these:\n\n${list.join('\n')}`}\n`;
+  return `## Behind a Route\n\n${same}${others.length === 0 ? '.' : `, but for these:\n\n${others.join('\n')}`}\n`;
 }
 
 function legend(): string {

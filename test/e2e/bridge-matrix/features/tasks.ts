@@ -8,21 +8,32 @@ import type { Outcome } from '../ways.ts';
 const args = { n: 1 };
 const whole = { content: text('done {"n":1}') };
 
-/** Tasks of 2025: the client wants one, and asks for its result. */
+/** Tasks of 2025: the client wants one of a tool that says it can be one, and asks for its result. */
 async function ofSessions(client: MatrixClient): Promise<Outcome> {
   const { answer } = await client.call('job', args, { params: { task: { ttl: 60_000 } } });
   const { task } = resultOf(answer) as { task?: { taskId: string } };
+  const isAnnounced = client.capabilities['tasks'] !== undefined && (await isOptionalTask(client));
+  assert.equal(task !== undefined, isAnnounced, 'what is announced is what is served');
   if (task === undefined) {
-    assert.equal(client.capabilities['tasks'], undefined, 'announced, but not served');
     assert.deepEqual(plain(answer, client.revision), whole, 'the call just runs');
     assert.equal((await client.ask('tasks/list')).error?.code, -32_601);
     return 'refused: R12';
   }
   const { taskId } = task;
-  assert.ok(client.capabilities['tasks'] !== undefined, 'served, but not announced');
   assert.equal(resultOf(await client.ask('tasks/get', { taskId }))['taskId'], taskId);
   assert.deepEqual(plain(await client.ask('tasks/result', { taskId }), client.revision), whole);
+  assert.equal((await client.ask('tasks/get', { taskId: `${taskId}x` })).error?.code, -32_602);
   return 'passed';
+}
+
+async function isOptionalTask(client: MatrixClient): Promise<boolean> {
+  const { tools } = resultOf(await client.ask('tools/list')) as { tools: Tool[] };
+  return tools.find(({ name }) => name === 'job')?.execution?.taskSupport === 'optional';
+}
+
+interface Tool {
+  readonly name: string;
+  readonly execution?: { readonly taskSupport?: string };
 }
 
 /** Tasks of 2026: the server decides, and a client that declared the extension asks until the result is there. */
@@ -46,7 +57,6 @@ async function ofExtension(client: MatrixClient): Promise<Outcome> {
 const tasks: Feature = {
   name: 'tasks',
   what: 'a call that becomes a task, asked for and its result taken, in the form of the client’s revision',
-  notAtRoute: 'what is made of several agents has no tasks',
   async exercise({ way, connect }) {
     if (!isModern(way.client)) return ofSessions(await connect());
     return ofExtension(await connect({ capabilities: { extensions: { [tasksExtension]: {} } } }));
