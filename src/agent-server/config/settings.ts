@@ -46,6 +46,8 @@ export const defaultSettings = {
   maxStreamEvents: 1000,
   /** Bytes of them. */
   maxStreamBytes: mebibyte,
+  /** Of a session's own stream, beside those of its calls. */
+  maxOwnStreamBytes: 16 * 1024,
   /** Of all streams of one user; streams that are over are forgotten first, then the events of the oldest. */
   maxStreamBytesPerUser: 4 * mebibyte,
   /** Of all streams. */
@@ -60,6 +62,8 @@ export const defaultSettings = {
   maxUpstreamMessageBytes: 64 * mebibyte,
   /** Levels of nesting of one message of an upstream. */
   maxUpstreamDepth: 256,
+  /** Interim answers (1xx) of an upstream to one request. */
+  maxInterimAnswers: 32,
   /** Upstream sessions of single clients; the longest unused one makes room. */
   maxUpstreamSessions: 1000,
   /** Milliseconds until an unused one ends. */

@@ -25,6 +25,8 @@ export interface StreamRules {
   /** Events and bytes of one stream that are kept; the oldest are forgotten. */
   readonly maxEvents: number;
   readonly maxBytes: number;
+  /** Bytes where it is a session's own. */
+  readonly maxOwnBytes: number;
   /** What is kept has grown or shrunk by so many bytes. */
   readonly onBytes: (stream: KeptStream, change: number) => void;
   /** Nobody reads it from now on, or somebody does again. */
@@ -160,7 +162,8 @@ export class KeptStream implements StreamOf {
     this.#last += 1;
     this.#reader?.write(this.#encode(this.#last, json));
     if (this.#forgotten) return;
-    const { maxEvents, maxBytes } = this.#rules;
+    const { maxEvents } = this.#rules;
+    const maxBytes = this.#maxBytes;
     const before = this.#bytes;
     const kept = this.#sized(json, isLast);
     if (kept !== undefined) {
@@ -173,10 +176,15 @@ export class KeptStream implements StreamOf {
     this.#rules.onBytes(this, this.#bytes - before);
   }
 
+  get #maxBytes(): number {
+    const { maxBytes, maxOwnBytes } = this.#rules;
+    return this.request === undefined ? maxOwnBytes : maxBytes;
+  }
+
   /** In the place of an answer that is too long to be kept, an error; of other messages, nothing. */
   #sized(json: string, isLast: boolean): KeptEvent | undefined {
     const cursor = this.#last;
-    const { maxBytes } = this.#rules;
+    const maxBytes = this.#maxBytes;
     const bytes = Buffer.byteLength(json) + eventOverhead;
     if (bytes <= maxBytes) return { cursor, json, bytes };
     if (this.request === undefined || !isLast) return undefined;

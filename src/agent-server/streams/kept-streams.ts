@@ -23,6 +23,7 @@ export interface KeptStreamsOptions {
     | 'resumeMs'
     | 'maxStreamEvents'
     | 'maxStreamBytes'
+    | 'maxOwnStreamBytes'
     | 'maxStreamBytesPerUser'
     | 'maxStreamBytesInAll'
   >;
@@ -67,6 +68,7 @@ export class KeptStreams {
       retryMs: settings.streamRetryMs,
       maxEvents: settings.maxStreamEvents,
       maxBytes: settings.maxStreamBytes,
+      maxOwnBytes: settings.maxOwnStreamBytes,
       onBytes: (stream, change) => this.#charge(stream, change),
       onReader: (stream, hasReader) => this.#onReader(stream, hasReader),
       onOver: (stream) => this.#onOver(stream),

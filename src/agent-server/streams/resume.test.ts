@@ -205,6 +205,15 @@ test(
   },
 );
 
+test('a session that nobody used for a while ends, with what was kept for it', limits, async (t) => {
+  const client = await start(t, { streamAfterMs: 1, sessionIdleMs: 200 });
+  const first = await client.call('steps');
+  for (const step of [1, 2, 3, 'end'] as const) await client.go(step);
+  await whole(first);
+  await eventually('nothing is kept', () => client.server.server.streams.size === 0, 20_000);
+  assert.equal((await client.comeBack(first.lastEventId)).status, 404);
+});
+
 test('of more events than are kept the last ones are told', limits, async (t) => {
   const client = await start(t, { maxStreamEvents: 3 });
   const first = await client.call('floods');
@@ -226,6 +235,7 @@ test('an answer that is too long to be kept is an error for who comes back', lim
 /** An agent whose tools change as the test says; each change is told to every session. */
 async function changing(
   t: TestContext,
+  settings: Record<string, number> = {},
 ): Promise<{ client: Client; change: (count: number) => Promise<void> }> {
   const code = await temporaryFolder(t);
   const write = async (count: number) => {
@@ -234,7 +244,7 @@ async function changing(
     await rename(join(code, 'new'), join(code, 'mcp-config.json'));
   };
   await write(1);
-  const server = await testServer(t, { code, limits: { configPollMs: 20 } });
+  const server = await testServer(t, { code, limits: { configPollMs: 20, ...settings } });
   const client = await clientOf(t, server);
   const list = { jsonrpc: '2.0', id: 5, method: 'tools/list' };
   return {
@@ -305,6 +315,17 @@ test(
     assert.equal(one.messages().length, heard);
   },
 );
+
+test('what waits for a client that listens to its session is bounded by itself', limits, async (t) => {
+  const { client, change } = await changing(t, { maxOwnStreamBytes: 400 });
+  const own = await askForEvents(t, `${client.server.url}/mcp`, { headers: client.headers });
+  await own.until('it is primed', () => own.events.length === 1);
+  own.close();
+  for (let count = 2; count < 8; count += 1) await change(count);
+  assert.ok(client.server.server.streams.bytes <= 400);
+  const back = await client.comeBack(own.lastEventId);
+  await back.until('the last two come', () => back.messages().length === 2);
+});
 
 test('an own stream that is forgotten begins anew, and there are not too many of them', limits, async (t) => {
   const client = await start(t, { resumeMs: 20 });
