@@ -47,7 +47,7 @@ export async function callTool(
 }
 
 function resultOf(body: string): Record<string, unknown> | undefined {
-  const json: unknown = JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body);
+  const json: unknown = JSON.parse(/^data: (.+)$/m.exec(body)?.[1] ?? body);
   const result = isObject(json) ? json['result'] : undefined;
   return isObject(result) ? result : undefined;
 }

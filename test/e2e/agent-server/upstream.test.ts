@@ -101,7 +101,7 @@ for (const way of Object.keys(ways)) {
   test(`${way}: progress and logs reach the call that they belong to`, { timeout }, async (t) => {
     const { call } = await start(t, way);
     const answer = await call('steps', {}, { _meta: { progressToken: 'mine' } });
-    const events = [...answer.text.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1] ?? ''));
+    const events = [...answer.text.matchAll(/^data: (.+)$/gm)].map((match) => JSON.parse(match[1] ?? ''));
     const progress = events
       .filter((event) => event.method === 'notifications/progress')
       .map((event) => event.params);

@@ -75,7 +75,7 @@ async function post(url: string, message: unknown, headers: Record<string, strin
     body: JSON.stringify(message),
   });
   const text = await response.text();
-  const json = (text === '' ? {} : JSON.parse(text.match(/^data: (.*)$/m)?.[1] ?? text)) as JsonRpcAnswer;
+  const json = (text === '' ? {} : JSON.parse(text.match(/^data: (.+)$/m)?.[1] ?? text)) as JsonRpcAnswer;
   return { status: response.status, headers: Object.fromEntries(response.headers), text, json };
 }
 
