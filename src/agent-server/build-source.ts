@@ -104,6 +104,7 @@ function connectorOf(
     startMs: settings.upstreamStartMs,
     maxMessageBytes: settings.maxUpstreamMessageBytes,
     maxDepth: settings.maxUpstreamDepth,
+    maxInterim: settings.maxInterimAnswers,
   };
   const { stdio, port, path, cwd } = upstream;
   if (Array.isArray(stdio)) {

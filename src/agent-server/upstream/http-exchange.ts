@@ -1,6 +1,7 @@
-import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { messageOf } from '#kit/errors.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
+import { defaultSettings } from '../config/settings.ts';
 import { AgentServerError } from '../errors.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
@@ -13,6 +14,8 @@ export interface HttpTarget {
   readonly maxMessageBytes: number;
   /** Levels of nesting of one message. Default: as the settings have it. */
   readonly maxDepth?: number;
+  /** Interim answers (1xx) to one request. Default: as the settings have it. */
+  readonly maxInterim?: number;
   /** A server elsewhere; undefined: the agent's own on 127.0.0.1. */
   readonly remote?: RemoteServer | undefined;
 }
@@ -99,6 +102,7 @@ function exchangeOnce(
       else reject(new AgentServerError('UpstreamLost', `The agent's MCP server failed: ${messageOf(error)}`));
     };
     outgoing.once('error', fail);
+    limitInterim(outgoing, target.maxInterim);
     outgoing.once('response', (incoming) => {
       if (remote !== undefined && isRefusal(incoming)) {
         incoming.resume();
@@ -118,6 +122,16 @@ function exchangeOnce(
 /** What it says of credentials is no answer to a client's message. */
 function isRefusal({ statusCode }: IncomingMessage): boolean {
   return statusCode === 401 || statusCode === 403;
+}
+
+/** Nobody takes them, so that nothing else would end a stream of them before the call's time is up. */
+function limitInterim(outgoing: ClientRequest, most: number = defaultSettings.maxInterimAnswers): void {
+  let count = 0;
+  outgoing.on('information', () => {
+    if (++count <= most) return;
+    const message = `The agent's MCP server gave more than ${most} interim answers`;
+    outgoing.destroy(new AgentServerError('UpstreamInvalid', message));
+  });
 }
 
 async function readMessages(

@@ -15,6 +15,8 @@ export interface HttpSessionOptions {
   readonly maxMessageBytes: number;
   /** Levels of nesting of one message. Default: as the settings have it. */
   readonly maxDepth?: number;
+  /** Interim answers (1xx) to one request. Default: as the settings have it. */
+  readonly maxInterim?: number;
   /** As HttpClientOptions. Sessions are then looked for when the first client with one comes. */
   readonly statelessFirst?: boolean;
   /** Upstream sessions of single clients at once. */
@@ -41,8 +43,13 @@ export function httpConnector(options: HttpUpstreamOptions): OpenConnection {
 export function limitsOf({
   maxMessageBytes,
   maxDepth,
-}: HttpSessionOptions): Pick<HttpTarget, 'maxMessageBytes' | 'maxDepth'> {
-  return { maxMessageBytes, ...(maxDepth !== undefined && { maxDepth }) };
+  maxInterim,
+}: HttpSessionOptions): Pick<HttpTarget, 'maxMessageBytes' | 'maxDepth' | 'maxInterim'> {
+  return {
+    maxMessageBytes,
+    ...(maxDepth !== undefined && { maxDepth }),
+    ...(maxInterim !== undefined && { maxInterim }),
+  };
 }
 
 /** A connection to an HTTP server, with the means to look whether it still serves. */
