@@ -57,10 +57,10 @@ interface Agent {
   call(text: string): Promise<string>;
 }
 
-async function place(t: TestContext, issuers: readonly string[] = []): Promise<Place> {
+async function place(t: TestContext, issuers: readonly string[] = [], resource = url): Promise<Place> {
   const hosts = await startHosts(t, names);
   const everything = await startEverything(t);
-  const guarded = await guardServer(hosts, 'mcp.test', everything.port, issuers);
+  const guarded = await guardServer(hosts, 'mcp.test', everything.port, issuers, resource);
   const { log, lines } = listeningLog();
   return {
     hosts,
@@ -371,6 +371,88 @@ test(
       secrets,
     });
     await untilReady(200);
+  },
+);
+
+const untrusted: Record<
+  string,
+  {
+    issuers: string[];
+    resource?: string;
+    allowed?: EgressRule[];
+    fault?: number;
+    reason: string;
+    message: RegExp;
+  }
+> = {
+  'metadata of another server': {
+    issuers: ['https://auth.test'],
+    resource: 'https://auth.test/mcp',
+    reason: 'UpstreamUnauthorized',
+    message: /the metadata of mcp\.test are of https:\/\/auth\.test\/mcp/,
+  },
+  'an authorization server that is not listed': {
+    issuers: ['https://auth.test'],
+    allowed: [{ host: 'mcp.test' }],
+    reason: 'UpstreamNotAllowed',
+    message: /may not reach auth\.test:443.*spec\.network\.egress/,
+  },
+  'an authorization server over plain http': {
+    issuers: ['http://auth.test'],
+    reason: 'UpstreamUnauthorized',
+    message: /http:\/\/auth\.test/,
+  },
+  'no authorization server': {
+    issuers: [],
+    reason: 'UpstreamUnauthorized',
+    message: /does not say which authorization server it trusts.*oauth\.issuer/,
+  },
+  'an authorization server that is out of order': {
+    issuers: ['https://auth.test'],
+    fault: 503,
+    reason: 'UpstreamNotReady',
+    message: /https:\/\/auth\.test answers HTTP 503/,
+  },
+};
+
+for (const [what, { issuers, resource, allowed = rules, fault, reason, message }] of Object.entries(
+  untrusted,
+)) {
+  test(`no token is asked for or used: ${what}`, options, async (t) => {
+    const { guarded, start, hosts } = await place(t, issuers, resource);
+    const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
+    authorization.fault = fault;
+    askForTokens(guarded, authorization);
+    const upstream = { headers: {}, clientSecret: secret, ca: hosts.ca };
+    const { server } = await start({ mcp: { upstream: { url, oauth } }, upstream }, allowed);
+    await untilState(server, { ready: false, reason });
+    assert.match(String((await stateOf(server))['message']), message);
+    assert.deepEqual(authorization.asked, []);
+    assert.ok(guarded.seen.every(({ authorization: sent }) => sent === undefined));
+  });
+}
+
+test(
+  'a call that needs a further scope gets it once; one that gets it refused fails alone',
+  options,
+  async (t) => {
+    const { guarded, start, hosts } = await place(t, ['https://auth.test']);
+    const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
+    askForTokens(guarded, authorization);
+    const upstream = { headers: {}, clientSecret: secret, ca: hosts.ca };
+    const { server, call } = await start({ mcp: { upstream: { url, oauth } }, upstream });
+    await untilState(server, { ready: true });
+    assert.equal(await call('before'), 'Echo: before');
+    const { judge } = guarded;
+    const first = new Set(guarded.seen.map(bearerOf));
+    const further = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="mcp:tools"' };
+    guarded.judge = (incoming) =>
+      first.has(bearerOf(incoming.headers)) ? { status: 403, headers: further } : judge(incoming);
+    assert.equal(await call('further'), 'Echo: further');
+    assert.equal(authorization.asked.length, 2);
+    guarded.judge = ({ method }) => (method === 'POST' ? { status: 403, headers: further } : undefined);
+    assert.match(await call('refused'), /mcp\.test refuses the agent \(HTTP 403, insufficient_scope\)/);
+    assert.equal(authorization.asked.length, 2);
   },
 );
 

@@ -59,7 +59,7 @@ async function findResource({
   for (const ask of places) {
     try {
       const answer = await ask();
-      if (answer.status === 404) continue;
+      if (answer.status !== 200) continue;
       return await readResource(url, answer);
     } catch (error) {
       if (error instanceof AgentServerError && error.code !== 'UpstreamUnauthorized') throw error;
@@ -72,7 +72,8 @@ async function findResource({
     : unusable(`the metadata of ${url.host} cannot be used: ${messageOf(problem)}`);
 }
 
-function getMetadata(address: string, fetch: Fetch): Promise<Response> {
+async function getMetadata(address: string, fetch: Fetch): Promise<Response> {
+  requireSecure(new URL(address));
   return fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
 }
 
@@ -98,6 +99,7 @@ function covers(resource: URL, url: URL): boolean {
 async function readServer(issuer: string, fetch: Fetch): Promise<oauth.AuthorizationServer> {
   const url = URL.parse(issuer);
   if (url === null) throw unusable(`"${issuer}" is no authorization server's address`);
+  requireSecure(url);
   const options = { [oauth.customFetch]: fetch, ...insecure(url) };
   const inserted = new URL(`/.well-known/openid-configuration${url.pathname.replace(/\/$/, '')}`, url);
   const places = [
@@ -117,6 +119,11 @@ async function readServer(issuer: string, fetch: Fetch): Promise<oauth.Authoriza
     }
   }
   throw unusable(`the metadata of the authorization server ${issuer} cannot be used: ${problem}`);
+}
+
+function requireSecure(url: URL): void {
+  if (url.protocol === 'https:' || oauth.allowInsecureRequests in insecure(url)) return;
+  throw unusable(`${url.href} is not https`);
 }
 
 /** Only programs of this machine are asked in clear: tests and conformance suites. */
