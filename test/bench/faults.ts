@@ -1,8 +1,11 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { runChurn } from './faults/churn-run.ts';
 import { type KillOutcome, runKills, runWorkspaceKills } from './faults/kill-run.ts';
 import { runNeighbours } from './faults/neighbours-run.ts';
 import { runShutdowns } from './faults/shutdown-run.ts';
 import type { Bench, Goal } from './harness/bench.ts';
+import type { Scope } from './harness/scope.ts';
 import { medianRatio, round } from './harness/stats.ts';
 
 /** What calls bear, in so many of everything as is asked for; `share` makes it less. */
@@ -67,8 +70,8 @@ function killBench(share: number): Bench {
     goals: ['fault-kills-refused'],
     async run(scope) {
       const outcomes = {
-        'a held socket, one router': await runKills(scope, order, 1),
-        'a held socket, two routers': await runKills(scope, order, 2),
+        'a held socket, one router': await runKills(partOf(scope, 'one'), order, 1),
+        'a held socket, two routers': await runKills(partOf(scope, 'two'), order, 2),
         'the watchdog of a workspace': await runWorkspaceKills(scope, order),
       };
       const all = Object.values(outcomes);
@@ -107,6 +110,19 @@ function killBench(share: number): Bench {
         notes: all.flatMap(({ tally }) => tally.failures.slice(0, 3)),
       };
     },
+  };
+}
+
+/** The same scope with a folder of its own in it: for a workspace beside another. */
+function partOf(scope: Scope, name: string): Scope {
+  const folder = join(scope.folder, name);
+  mkdirSync(folder);
+  return {
+    folder,
+    pinned: scope.pinned,
+    start: (...args) => scope.start(...args),
+    run: (...args) => scope.run(...args),
+    defer: (end) => scope.defer(end),
   };
 }
 

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import type { Agent } from '#api/agent.ts';
+import { agentResource } from '#api/resources.ts';
 import { startAgentServer } from '../harness/agent-server.ts';
 import { type BenchApi, startApi } from '../harness/api.ts';
 import { checkout, lineOf, type Scope, until } from '../harness/scope.ts';
@@ -8,7 +10,12 @@ import { type HeldRouter, openHolder } from './holder.ts';
 export interface FaultGround {
   readonly api: BenchApi;
   readonly port: number;
-  startRouter(): Promise<HeldRouter>;
+  /** With these flags beside its own. */
+  startRouter(...flags: string[]): Promise<HeldRouter>;
+  /** Of the agent-server that runs. */
+  readonly agentPid: number;
+  /** Starts another agent-server and says that it is the one now. */
+  replaceAgent(): Promise<void>;
   /** Calls that ran, and how many different ones. */
   count(): Promise<{ readonly runs: number; readonly texts: number }>;
 }
@@ -20,16 +27,32 @@ export async function openFaultGround(scope: Scope): Promise<FaultGround> {
   const upstream = scope.start(join(import.meta.dirname, 'programs/upstream.ts'));
   const upstreamPort = Number(await lineOf(upstream.process, 'port '));
   const made = await api.createAgent('faults');
-  const server = await startAgentServer(scope, { ...made, mcp: { upstream: { port: upstreamPort } } });
-  await api.publish(made.agent, { uid: server.instance, address: `unix:${server.socket}` });
+  const startAgent = async () => {
+    const server = await startAgentServer(scope, {
+      ...made,
+      mcp: { upstream: { port: upstreamPort } },
+      // A call whose client has been asked runs on, and must not keep the others waiting.
+      limits: { maxParallelTasks: 256 },
+    });
+    const { name = '', namespace = '' } = made.agent.metadata;
+    const now = await api.client.get<Agent>(agentResource, { name, namespace });
+    await api.publish(now, { uid: server.instance, address: `unix:${server.socket}` });
+    return server;
+  };
+  let agentServer = await startAgent();
   const script = join(checkout, 'src/main/router.ts');
   const args = [script, '--workspace', api.paths.root, '--listen-fd', '3'];
   const env = { PATH: process.env['PATH'] ?? '', XDG_RUNTIME_DIR: join(scope.folder, 'rt') };
-  const startRouter = () => holder.start(args, env);
   return {
     api,
     port: holder.port,
-    startRouter,
+    startRouter: (...flags) => holder.start([...args, ...flags], env),
+    get agentPid() {
+      return agentServer.pid;
+    },
+    async replaceAgent() {
+      agentServer = await startAgent();
+    },
     count: async () =>
       (await (await fetch(`http://127.0.0.1:${upstreamPort}/count`)).json()) as {
         runs: number;

@@ -17,6 +17,8 @@ export interface ShutdownOrder {
    * other one has gone, as a watchdog does it.
    */
   readonly ends: readonly ('overlap' | 'gap')[];
+  /** How long a router that ends lets calls run, in milliseconds. Default: the router's own. */
+  readonly drainMs?: number;
 }
 
 export interface ShutdownOutcome {
@@ -41,7 +43,10 @@ const paths = ['/mcp', '/mcps/faults/mcp'] as const;
 /** Routers end by SIGTERM, one after the other, while clients call, listen and have been asked. */
 export async function runShutdowns(scope: Scope, order: ShutdownOrder): Promise<ShutdownOutcome> {
   const ground = await openFaultGround(scope);
-  const first = await ground.startRouter();
+  const { drainMs } = order;
+  const flags = drainMs === undefined ? [] : ['--limits', `drainMs=${drainMs}`];
+  const startRouter = () => ground.startRouter(...flags);
+  const first = await startRouter();
   await untilReady(ground.port);
   const tally = new Tally();
   const { streams, callers } = await openClients(scope, ground, order, tally);
@@ -58,7 +63,7 @@ export async function runShutdowns(scope: Scope, order: ShutdownOrder): Promise<
     const due = before + (order.calls * (index + 1)) / (order.ends.length + 1);
     await until('so many calls are done', async () => ended || tally.done >= due || undefined, 600_000);
     await asks.open(index);
-    const next = await endRouter(ground, router, kind, asks);
+    const next = await endRouter(startRouter, router, kind, asks);
     exits.push(await router.exited);
     router = next;
   }
@@ -109,20 +114,20 @@ async function callAll(callers: readonly Caller[], calls: number): Promise<void>
 
 /** The next router, when the other one has been told to end and those who were asked have their answers. */
 async function endRouter(
-  ground: FaultGround,
+  startRouter: () => Promise<HeldRouter>,
   router: HeldRouter,
   kind: 'overlap' | 'gap',
   asks: Asks,
 ): Promise<HeldRouter> {
   if (kind === 'overlap') {
-    const next = await ground.startRouter();
+    const next = await startRouter();
     router.kill('SIGTERM');
     await asks.answerAll();
     return next;
   }
   router.kill('SIGTERM');
   await router.exited;
-  const next = await ground.startRouter();
+  const next = await startRouter();
   await asks.answerAll();
   return next;
 }
