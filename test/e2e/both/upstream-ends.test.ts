@@ -50,7 +50,7 @@ describe('An MCP server that ends', { skip: missingPlace, timeout: 600_000 }, ()
 
       const later = await Promise.all(Array.from({ length: 8 }, () => client.identity()));
       const [next] = later;
-      assert.notEqual(next?.pid, first.pid);
+      assert.notEqual(next?.born, first.born);
       assert.deepEqual(new Set(later.map((one) => JSON.stringify(one))).size, 1, 'one process, one session');
       await untilHeard(client, stream, stream.messages().length + 1);
       assert.match((await client.text('count')) ?? '', / 0 hanging/, 'what ended was not run again');
@@ -116,11 +116,11 @@ async function openClient(t: TestContext, url: string) {
     call,
     text,
     listen: () => askForEvents(t, url, { headers }),
-    /** The server's process and session, as soon as there is one. */
-    async identity(): Promise<{ pid: number; session: string }> {
+    /** The server's process, by when it began, and session, as soon as there is one. */
+    async identity(): Promise<{ born: number; session: string }> {
       const said = await untilTrue('the server is there', () => text('whoami'));
-      const { pid, session } = JSON.parse(said) as { pid: number; session: string };
-      return { pid, session };
+      const { born, session } = JSON.parse(said) as { born: number; session: string };
+      return { born, session };
     },
   };
 }
