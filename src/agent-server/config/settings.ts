@@ -37,7 +37,7 @@ export const defaultSettings = {
   /** Milliseconds of silence after which an answer becomes an event stream with keep-alive comments. */
   keepAliveMs: 15_000,
   /** Milliseconds after which the answer to a client of 2025-11-25 becomes a stream that it can take up again. */
-  streamAfterMs: 1000,
+  streamAfterMs: 2000,
   /** Milliseconds that clients are told to wait before they take a stream up again. */
   streamRetryMs: 1000,
   /** Milliseconds for which a stream that nobody reads is kept, from its last reader or its end on. */

@@ -148,7 +148,7 @@ async function twoByTwo(t: TestContext) {
   const call = async (url: string, session: Record<string, string>, name: string, id = 1) => {
     const params = { name, arguments: {} };
     const answer = await post(dispatcher, url, session, { jsonrpc: '2.0', id, method: 'tools/call', params });
-    return answer.text;
+    return /^data: (.+)$/m.exec(answer.text)?.[1] ?? answer.text;
   };
   return { one, two, a, b, dispatcher, call };
 }

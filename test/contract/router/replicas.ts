@@ -238,7 +238,7 @@ async function callStateless(dispatcher: HttpAgent, url: string, name: string): 
 }
 
 function check({ status, text }: { status: number; text: string }): void {
-  // A call that takes more than a second is answered by a stream, which begins with an event without data.
+  // A call that takes its time is answered by a stream, which begins with an event without data.
   const json: unknown = JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? text);
   const result = isObject(json) ? json['result'] : undefined;
   const said = JSON.stringify(result);
