@@ -47,12 +47,14 @@ function answerOf(method: string, params: Record<string, unknown>, stateless: bo
     initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} } },
     'tools/list': { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] },
     'tools/call':
-      params['inputResponses'] === undefined && params['_meta'] !== undefined
-        ? {
-            resultType: 'input_required',
-            inputRequests: { who: { method: 'elicitation/create', params: {} } },
-          }
-        : { content: [{ type: 'text', text: 'done' }] },
+      params['name'] === 'job'
+        ? { resultType: 'task', taskId: 'task-1', status: 'working' }
+        : params['inputResponses'] === undefined && params['_meta'] !== undefined
+          ? {
+              resultType: 'input_required',
+              inputRequests: { who: { method: 'elicitation/create', params: {} } },
+            }
+          : { content: [{ type: 'text', text: 'done' }] },
     ...(stateless && {
       'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, extensions } },
       'tasks/get': { resultType: 'complete', taskId: params['taskId'], status: 'working' },
@@ -108,8 +110,9 @@ test('its tasks are announced and reached; other extensions are not promised', l
   const discovered = await postStateless(agent, 'server/discover', {});
   const { extensions } = discovered.json.result['capabilities'] as { extensions: object };
   assert.deepEqual(extensions, { [tasksExtension]: {} });
-  const task = await postStateless(agent, 'tasks/get', { taskId: 'task-1' });
-  assert.equal(task.json.result['status'], 'working', task.text);
+  const { taskId } = (await postStateless(agent, 'tools/call', { name: 'job', arguments: {} })).json.result;
+  const task = await postStateless(agent, 'tasks/get', { taskId });
+  assert.deepEqual([task.json.result['taskId'], task.json.result['status']], [taskId, 'working'], task.text);
   assert.equal(agent.heard.at(-1)?.headers['mcp-name'], 'task-1');
 });
 
