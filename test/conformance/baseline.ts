@@ -27,8 +27,10 @@ export async function readBaseline(): Promise<Baseline> {
   return Object.fromEntries(ways.map((way) => [way, known[way] ?? { ...empty }])) as unknown as Baseline;
 }
 
+/** A list with one member is on one line, as the formatter has it. */
 export async function writeBaseline(baseline: Baseline): Promise<void> {
-  await writeFile(path, `${JSON.stringify(baseline, undefined, 2)}\n`);
+  const text = JSON.stringify(baseline, undefined, 2).replaceAll(/\[\n\s+("[^"\n]*")\n\s+\]/g, '[$1]');
+  await writeFile(path, `${text}\n`);
 }
 
 export interface Differences {
