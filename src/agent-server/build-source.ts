@@ -16,8 +16,7 @@ import { createConfiguredSource } from './tools/configured-source.ts';
 import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
 import { httpConnector } from './upstream/http.ts';
-import { readRemote } from './upstream/remote/read-remote.ts';
-import { remoteConnector } from './upstream/remote/remote.ts';
+import { remoteFor } from './upstream/remote/remote-for.ts';
 import { stdioConnector } from './upstream/stdio.ts';
 import { createUpstreamSource } from './upstream/upstream-source.ts';
 
@@ -126,15 +125,8 @@ function connectorOf(
   };
   if (typeof upstream['url'] === 'string') {
     const { config, upstreamSecrets: secrets } = options;
-    const remote = readRemote(upstream, config);
-    return remoteConnector({
-      ...common,
-      ...sessions,
-      ...remote,
-      secrets,
-      log,
-      probeMs: settings.upstreamProbeMs,
-    });
+    const more = { secrets, log, probeMs: settings.upstreamProbeMs };
+    return remoteFor(upstream, config, { ...common, ...sessions, ...more });
   }
   if (typeof port !== 'number') {
     const problem = 'mcp.upstream: stdio (a list), port (a number) or url (text) is needed';

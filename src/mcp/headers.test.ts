@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { checkParamHeaders, decodeHeaderValue, encodeHeaderValue } from './headers.ts';
+import { checkParamHeaders, decodeHeaderValue, encodeHeaderValue, hasValidParamHeaders } from './headers.ts';
 import { RpcError } from './jsonrpc.ts';
 
 test('every string survives the header encoding, as printable ASCII', () => {
@@ -37,4 +37,40 @@ test('Mcp-Param headers must equal the arguments they mirror', () => {
   assert.throws(check({ region: 'eu' }, {}), RpcError);
   assert.throws(check({ region: 'eu' }, { 'mcp-param-region': 'us' }), /Mcp-Param-Region/);
   assert.throws(check({ region: 'eu' }, { 'mcp-param-region': '=?base64?!?=' }), /invalid/);
+});
+
+const declared = (header: unknown, type: unknown = 'string') => ({
+  type: 'object',
+  properties: { a: { type, 'x-mcp-header': header } },
+});
+const invalid: Record<string, unknown> = {
+  'an empty name': declared(''),
+  'a space in the name': declared('My Region'),
+  'a colon in the name': declared('A:B'),
+  'a name that is no ASCII': declared('Région'),
+  'a name that is no text': declared(7),
+  'a number that may have a fraction': declared('A', 'number'),
+  'an object': declared('A', 'object'),
+  'nothing said of the type': { properties: { a: { 'x-mcp-header': 'A' } } },
+  'one name twice, in whatever case': {
+    properties: { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } },
+  },
+  'a list’s items': { properties: { a: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } } },
+  'an alternative': { anyOf: [declared('A')] },
+};
+for (const [what, inputSchema] of Object.entries(invalid)) {
+  test(`a tool is not callable for its x-mcp-header: ${what}`, () => {
+    assert.equal(hasValidParamHeaders(inputSchema), false);
+  });
+}
+
+test('a tool is callable with x-mcp-headers that are as they should be, with none, and with an argument of that name', () => {
+  for (const inputSchema of [
+    schema,
+    declared('A', 'boolean'),
+    {},
+    undefined,
+    { properties: { 'x-mcp-header': { type: 'string' } } },
+  ])
+    assert.equal(hasValidParamHeaders(inputSchema), true, JSON.stringify(inputSchema));
 });

@@ -136,6 +136,7 @@ function leftOut(log: Log): (tool: Tool) => void {
 }
 
 function reasonOf(code: string | undefined): string {
+  if (code === 'InvalidConfig') return 'ConfigInvalid';
   return code === 'UpstreamNotAllowed' || code === 'UpstreamUnauthorized' ? code : 'UpstreamNotReady';
 }
 
