@@ -76,6 +76,7 @@ async function startRouterOf(
   const started = api.startMain('router', ['--listen', `127.0.0.1:${port}`, ...flags], {
     nodeFlags: [...probe.nodeFlags, ...nodeFlags],
     env: probe.env,
+    side: 'measured',
   });
   const health = `http://127.0.0.1:${port}/health?ready`;
   await until('the router is ready', async () => (await fetch(health)).ok || undefined);
