@@ -120,7 +120,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     server,
     clock,
     idleAfterMs: settings.idleAfterMs,
-    isBusy: () => isBusy(queue),
+    isBusy: async () => services.streams.running > 0 || isBusy(queue),
     onChange: changes.update,
   });
   const address = await listen(server, options.listen);

@@ -18,7 +18,7 @@ export interface Position {
 }
 
 /**
- * Ids of events: the instance that holds the stream, in the clear so that any router finds it, a full stop, and the
+ * Ids of events: the instance that holds a call's stream, in the clear so that any router finds it, a full stop, and the
  * position with its seal for the agent, the instance and the session: nobody else's session can use it. What it says
  * is the client's own and no secret, so it is not encrypted: that would cost every event five times as much.
  */
@@ -29,6 +29,8 @@ export interface EventIds {
 }
 
 const longestRequestId = 64;
+/** A session's own stream goes on where the session is now: what it will hear of is there. */
+const wherever = '-';
 /** Characters of base64url, of 6 bits each. */
 const sealLength = 22;
 
@@ -56,7 +58,8 @@ export function createEventIds(options: {
       const [key] = keys();
       if (key === undefined) throw new Error('the agent has no key');
       const text = encode(position);
-      return joinParkState(options.instance, text + sealOf(key, options.instance, session, text));
+      const instance = position.own ? wherever : options.instance;
+      return joinParkState(instance, text + sealOf(key, instance, session, text));
     },
     read(session, id) {
       const { instance, sealed = '' } = splitParkState(id) ?? {};

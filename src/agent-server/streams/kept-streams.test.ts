@@ -55,6 +55,12 @@ test('an id says to its own session where it was, and to nobody else, whichever 
   );
 });
 
+test('the id of an event of a call says where the call is, that of a session’s own stream does not', () => {
+  const where = { stream: 's', cursor: 1, request: 7 };
+  assert.match(idsOf('here').make('a', { ...where, own: false }), /^here\./);
+  assert.match(idsOf('here').make('a', { ...where, own: true }), /^-\./);
+});
+
 test('a request’s id that is too long is not in the events’ ids', () => {
   const ids = idsOf('i');
   const long = { stream: 's', cursor: 1, request: 'x'.repeat(1000), own: false };

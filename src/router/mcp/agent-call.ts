@@ -48,17 +48,17 @@ export function sessionStreamCall(
   lastEventId?: string,
 ): AgentCall {
   const { 'last-event-id': _other, ...passed } = mcpRequestHeaders(headers);
+  const mcp = contextOf(session);
+  const call = { agent, method: 'GET', path: '/mcp', headers: passed, binding: streamBinding, caller, mcp };
+  return afterEvent(call, lastEventId);
+}
+
+/** The same GET of a stream, after the event with this id of the agent's. */
+export function afterEvent(call: AgentCall, lastEventId: string | undefined): AgentCall {
+  if (lastEventId === undefined) return call;
   const preferred = splitParkState(lastEventId)?.instance;
-  return {
-    agent,
-    ...(preferred !== undefined && { preferred }),
-    method: 'GET',
-    path: '/mcp',
-    headers: lastEventId === undefined ? passed : { ...passed, 'last-event-id': lastEventId },
-    binding: streamBinding,
-    caller,
-    mcp: contextOf(session),
-  };
+  const headers = { ...call.headers, 'last-event-id': lastEventId };
+  return { ...call, headers, ...(preferred !== undefined && { preferred }) };
 }
 
 /** The message with other params, and the headers that mirror them. */

@@ -2,6 +2,7 @@ import { backoffDelay } from '#kit/backoff.ts';
 import { createSseDecoder } from '#mcp/sse.ts';
 import type { Services } from '../services.ts';
 import type { AgentCall, AnswerSink, Flow } from '../upstream/send.ts';
+import { afterEvent } from './agent-call.ts';
 
 /** Event streams of agents that the router holds open for clients of several agents. */
 export interface AgentStreams {
@@ -55,6 +56,8 @@ class Kept {
   #flow: Flow | undefined;
   #cancel = () => {};
   #failures = 0;
+  /** Where it was; what the agent tells meanwhile is asked for when it is opened again. */
+  #lastEventId: string | undefined;
   #closed = false;
 
   constructor(services: Services, options: KeptStream) {
@@ -74,7 +77,8 @@ class Kept {
 
   #open(): void {
     const silenceMs = this.#services.limits.agentStreamSilenceMs;
-    this.#services.sender.send({ ...this.#options.call, silenceMs }, (flow) => {
+    const call = afterEvent(this.#options.call, this.#lastEventId);
+    this.#services.sender.send({ ...call, silenceMs }, (flow) => {
       this.#flow = flow;
       return this.#sink(flow);
     });
@@ -89,12 +93,15 @@ class Kept {
     return {
       head: (status, headers) => {
         const isStream = String(headers['content-type'] ?? '').startsWith('text/event-stream');
-        if (status !== 200 || !isStream) giveUp();
+        if (status === 200 && isStream) return;
+        this.#lastEventId = undefined;
+        giveUp();
       },
       data: (chunk) => {
         try {
-          for (const { data } of decoder.push(chunk)) {
+          for (const { data, id } of decoder.push(chunk)) {
             this.#failures = 0;
+            this.#lastEventId = id ?? this.#lastEventId;
             if (data !== '' && !this.#closed) this.#options.onEvent(data);
           }
         } catch (error) {

@@ -12,25 +12,26 @@ const tables = {
   subscribe: () => () => undefined,
 } as unknown as TableSource;
 
-async function find(affinity?: string): Promise<string> {
+async function find(affinity?: string, preferred?: string): Promise<string> {
   const found: Ready = await findReady('default/x', {
     tables,
     clock: createFakeClock(),
     waitMs: 0,
     affinity,
+    preferred,
   });
   return found.endpoint.uid;
 }
 
 test('a call that names an instance goes there while it lives, and elsewhere afterwards', async () => {
-  for (const { uid } of ready) assert.equal(await find(uid), uid);
-  const gone = await find('d');
-  assert.equal(await find('d'), gone);
+  for (const { uid } of ready) assert.equal(await find('session', uid), uid);
+  assert.equal(await find('session', 'd'), await find('session'), 'where the session is');
 });
 
 test('sessions spread over the instances, and stay where they are', async () => {
   const keys = Array.from({ length: 60 }, (_, index) => `session-${index}`);
-  const first = await Promise.all(keys.map(find));
-  assert.deepEqual(await Promise.all(keys.map(find)), first);
+  const findAll = () => Promise.all(keys.map((key) => find(key)));
+  const first = await findAll();
+  assert.deepEqual(await findAll(), first);
   assert.equal(new Set(first).size, 3);
 });

@@ -14,8 +14,10 @@ export interface ReadyOptions {
   readonly clock: Clock;
   /** How long to wait for an agent that is starting. */
   readonly waitMs: number;
-  /** Calls with the same value go to the same instance while it lives: a session's state is there. Or its uid. */
+  /** Calls with the same value go to the same instance while it lives: a session's state is there. */
   readonly affinity?: string | undefined;
+  /** uid of the instance that it is for while that lives. */
+  readonly preferred?: string | undefined;
   /** uid of the only instance that will do. */
   readonly only?: string | undefined;
   /** Instance that just failed: another one is waited for. */
@@ -40,7 +42,7 @@ async function awaitReady(key: string, options: ReadyOptions): Promise<Ready> {
 function look(key: string, options: ReadyOptions): Ready | undefined {
   const target = options.tables.current().targets.get(key);
   if (target === undefined) return undefined;
-  const endpoint = choose(candidates(target, options), options.affinity);
+  const endpoint = choose(candidates(target, options), options);
   return endpoint === undefined ? undefined : { target, endpoint };
 }
 
@@ -55,10 +57,10 @@ function candidates({ ready }: Target, { only, except }: ReadyOptions): readonly
 /** Rendezvous hashing: when instances come or go only the sessions of those move. */
 function choose(
   endpoints: readonly TargetEndpoint[],
-  affinity: string | undefined,
+  { affinity, preferred }: ReadyOptions,
 ): TargetEndpoint | undefined {
   if (endpoints.length < 2) return endpoints[0];
-  const named = affinity === undefined ? undefined : endpoints.find(({ uid }) => uid === affinity);
+  const named = preferred === undefined ? undefined : endpoints.find(({ uid }) => uid === preferred);
   if (named !== undefined) return named;
   const salt = affinity ?? String(rotation++);
   let best: TargetEndpoint | undefined;

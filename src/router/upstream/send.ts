@@ -161,7 +161,8 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
       tables,
       clock,
       waitMs: readyWaitMs ?? limits.readyWaitMs,
-      affinity: preferred ?? mcp?.session,
+      affinity: mcp?.session,
+      preferred,
       only: instance,
       except,
     };
