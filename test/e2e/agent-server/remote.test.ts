@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { AgentServerOptions } from '#agent-server/server.ts';
 import {
   eventually,
@@ -38,6 +38,9 @@ const url = 'https://mcp.test/mcp';
 const names = { 'mcp.test': '203.0.113.10', 'auth.test': '203.0.113.11', 'inward.test': '10.1.2.3' };
 const rules: EgressRule[] = [{ host: 'mcp.test' }, { host: 'auth.test' }];
 const secret = 'canary-client-secret';
+
+const cases: (readonly [string, (t: TestContext) => Promise<void>])[] = [];
+const add = (name: string, run: (t: TestContext) => Promise<void>) => cases.push([name, run]);
 
 interface Place {
   readonly hosts: Hosts;
@@ -156,42 +159,38 @@ const basicClient = {
 };
 const oauth = { mode: 'clientCredentials', clientId: 'agent' };
 
-test(
-  'the tools of a remote server are the agent’s, and only its own headers go there',
-  options,
-  async (t) => {
-    const { guarded, start, hosts, logged } = await place(t);
-    guarded.judge = ({ headers }) => (headers['x-key'] === 'canary-key' ? undefined : { status: 401 });
-    const upstream = {
-      headers: { 'X-Key': 'canary-key', Accept: 'nothing', Host: 'else.test' },
-      ca: hosts.ca,
-    };
-    const { server, call } = await start({ upstream });
-    await untilState(server, { ready: true });
-    assert.equal(await call('one'), 'Echo: one');
-    assert.ok(((await stateOf(server))['toolCount'] as number) > 5);
-    assert.deepEqual([...new Set(guarded.seen.map(({ host }) => host))], ['mcp.test']);
-    assert.ok(
-      guarded.seen.every(({ accept, authorization }) => accept !== 'nothing' && authorization === undefined),
-    );
-    assert.doesNotMatch(logged(), /canary/);
-  },
-);
+add('the tools of a remote server are the agent’s, and only its own headers go there', async (t) => {
+  const { guarded, start, hosts, logged } = await place(t);
+  guarded.judge = ({ headers }) => (headers['x-key'] === 'canary-key' ? undefined : { status: 401 });
+  const upstream = {
+    headers: { 'X-Key': 'canary-key', Accept: 'nothing', Host: 'else.test' },
+    ca: hosts.ca,
+  };
+  const { server, call } = await start({ upstream });
+  await untilState(server, { ready: true });
+  assert.equal(await call('one'), 'Echo: one');
+  assert.ok(((await stateOf(server))['toolCount'] as number) > 5);
+  assert.deepEqual([...new Set(guarded.seen.map(({ host }) => host))], ['mcp.test']);
+  assert.ok(
+    guarded.seen.every(({ accept, authorization }) => accept !== 'nothing' && authorization === undefined),
+  );
+  assert.doesNotMatch(logged(), /canary/);
+});
 
-test('headers are rotated while calls run, and none fails', options, async (t) => {
+add('headers are rotated while calls run, and none fails', async (t) => {
   const { guarded, start, hosts } = await place(t);
   const good = new Set(['key-1']);
   guarded.judge = ({ headers }) => (good.has(String(headers['x-key'])) ? undefined : { status: 401 });
   const { server, call, config } = await start({ upstream: { headers: { 'x-key': 'key-1' }, ca: hosts.ca } });
   await untilState(server, { ready: true });
-  for (let round = 1; round < 6; round++) {
+  for (let round = 1; round < 4; round++) {
     good.add(`key-${round + 1}`);
-    const calls = Array.from({ length: 20 }, (_, index) => call(`${round}.${index}`));
+    const calls = Array.from({ length: 10 }, (_, index) => call(`${round}.${index}`));
     server.server.reconfigure({
       ...config,
       upstream: { headers: { 'x-key': `key-${round + 1}` }, ca: hosts.ca },
     });
-    const more = Array.from({ length: 20 }, (_, index) => call(`${round}.${index}`));
+    const more = Array.from({ length: 10 }, (_, index) => call(`${round}.${index}`));
     for (const text of await Promise.all([...calls, ...more])) assert.match(text, /^Echo: /);
     good.delete(`key-${round}`);
     assert.equal(await call('after'), 'Echo: after');
@@ -199,9 +198,8 @@ test('headers are rotated while calls run, and none fails', options, async (t) =
   assert.equal(guarded.refused, 0);
 });
 
-test(
+add(
   'a token is found by the server’s own metadata, used for many calls, and had anew when it is refused',
-  options,
   async (t) => {
     const { guarded, start, hosts, logged } = await place(t, ['https://auth.test']);
     const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
@@ -229,11 +227,11 @@ test(
   },
 );
 
-test('a token is renewed before it ends: no call is refused in between', options, async (t) => {
+add('a token is renewed before it ends: no call is refused in between', async (t) => {
   const { guarded, start, hosts } = await place(t, ['https://auth.test']);
   const authorization = await startAuthorizationServer(hosts, 'auth.test', {
     clients: [basicClient],
-    tokenSeconds: 4,
+    tokenSeconds: 8,
   });
   askForTokens(guarded, authorization);
   const upstream = { headers: {}, clientSecret: secret, ca: hosts.ca };
@@ -268,7 +266,7 @@ const ways: Record<string, { client: object; upstream: object; asked: string }> 
 };
 
 for (const [method, { client, upstream, asked }] of Object.entries(ways)) {
-  test(`a client logs in by ${method} at an authorization server that the spec names`, options, async (t) => {
+  add(`a client logs in by ${method} at an authorization server that the spec names`, async (t) => {
     const { guarded, start, hosts } = await place(t);
     const authorization = await startAuthorizationServer(hosts, 'auth.test', {
       clients: [{ client_id: 'agent', ...client } as typeof basicClient],
@@ -285,7 +283,7 @@ for (const [method, { client, upstream, asked }] of Object.entries(ways)) {
   });
 }
 
-test('a wrong secret is told, and the right one is taken up without a restart', options, async (t) => {
+add('a wrong secret is told, and the right one is taken up without a restart', async (t) => {
   const { guarded, start, hosts, logged } = await place(t, ['https://auth.test']);
   const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
   askForTokens(guarded, authorization);
@@ -303,9 +301,8 @@ test('a wrong secret is told, and the right one is taken up without a restart', 
   assert.doesNotMatch(`${message} ${logged()}`, /canary/);
 });
 
-test(
+add(
   'a server that is down, faulty or refuses is told as what it is, and served again when it is back',
-  options,
   async (t) => {
     const { guarded, start } = await place(t);
     const { server, call } = await start({ limits: { upstreamProbeMs: 300 } });
@@ -327,52 +324,48 @@ test(
   },
 );
 
-test('a slow server costs a call its time and no more', options, async (t) => {
+add('a slow server costs a call its time and no more', async (t) => {
   const { guarded, start } = await place(t);
-  const { server, call } = await start({ limits: { upstreamTimeoutMs: 500 } });
+  const { server, call } = await start({ limits: { upstreamTimeoutMs: 5000 } });
   await untilState(server, { ready: true });
   assert.equal(await call('x'), 'Echo: x');
   guarded.judge = ({ method }) => (method === 'POST' ? 'silence' : undefined);
-  assert.match(await call('slow'), /did not answer within 500 ms/);
+  assert.match(await call('slow'), /did not answer within 5000 ms/);
   guarded.judge = () => undefined;
   assert.equal(await call('quick'), 'Echo: quick');
 });
 
-test(
-  'the controller hands over new secrets to an agent-server that runs, and nobody else does',
-  options,
-  async (t) => {
-    const { guarded, start, hosts } = await place(t);
-    guarded.judge = ({ headers }) => (headers['x-key'] === 'right' ? undefined : { status: 401 });
-    const { server, config } = await start(
-      { upstream: { headers: { 'x-key': 'wrong' }, ca: hosts.ca } },
-      rules,
-      {
-        withoutTokens: false,
-      },
-    );
-    const secrets = { headers: { 'x-key': 'right' }, ca: hosts.ca };
-    const untilReady = (status: number) =>
-      eventually('ready', async () => (await server.send('GET', '/ready')).status === status, 60_000);
-    const post = (headers: Record<string, string>) =>
-      server.send('POST', handOverPath, headers, JSON.stringify(secrets));
-    assert.equal((await post({})).status, 401);
-    assert.equal((await post({ authorization: `Bearer ${tokenFor(bindHandOver(secrets))}` })).status, 403);
-    await untilReady(503);
-    assert.ok(guarded.seen.every((headers) => headers['x-key'] === 'wrong'));
-    const [key] = config.keys;
-    await handOver({
-      address: server.server.address,
-      keys: [{ kid: key?.kid ?? '', secret: Buffer.from(key?.secret ?? '', 'base64url') }],
-      agent: config.agent,
-      instance: config.agent.instance,
-      random: systemRandom,
-      now: Date.now(),
-      secrets,
-    });
-    await untilReady(200);
-  },
-);
+add('the controller hands over new secrets to an agent-server that runs, and nobody else does', async (t) => {
+  const { guarded, start, hosts } = await place(t);
+  guarded.judge = ({ headers }) => (headers['x-key'] === 'right' ? undefined : { status: 401 });
+  const { server, config } = await start(
+    { upstream: { headers: { 'x-key': 'wrong' }, ca: hosts.ca } },
+    rules,
+    {
+      withoutTokens: false,
+    },
+  );
+  const secrets = { headers: { 'x-key': 'right' }, ca: hosts.ca };
+  const untilReady = (status: number) =>
+    eventually('ready', async () => (await server.send('GET', '/ready')).status === status, 60_000);
+  const post = (headers: Record<string, string>) =>
+    server.send('POST', handOverPath, headers, JSON.stringify(secrets));
+  assert.equal((await post({})).status, 401);
+  assert.equal((await post({ authorization: `Bearer ${tokenFor(bindHandOver(secrets))}` })).status, 403);
+  await untilReady(503);
+  assert.ok(guarded.seen.every((headers) => headers['x-key'] === 'wrong'));
+  const [key] = config.keys;
+  await handOver({
+    address: server.server.address,
+    keys: [{ kid: key?.kid ?? '', secret: Buffer.from(key?.secret ?? '', 'base64url') }],
+    agent: config.agent,
+    instance: config.agent.instance,
+    random: systemRandom,
+    now: Date.now(),
+    secrets,
+  });
+  await untilReady(200);
+});
 
 const untrusted: Record<
   string,
@@ -418,7 +411,7 @@ const untrusted: Record<
 for (const [what, { issuers, resource, allowed = rules, fault, reason, message }] of Object.entries(
   untrusted,
 )) {
-  test(`no token is asked for or used: ${what}`, options, async (t) => {
+  add(`no token is asked for or used: ${what}`, async (t) => {
     const { guarded, start, hosts } = await place(t, issuers, resource);
     const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
     authorization.fault = fault;
@@ -432,29 +425,25 @@ for (const [what, { issuers, resource, allowed = rules, fault, reason, message }
   });
 }
 
-test(
-  'a call that needs a further scope gets it once; one that gets it refused fails alone',
-  options,
-  async (t) => {
-    const { guarded, start, hosts } = await place(t, ['https://auth.test']);
-    const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
-    askForTokens(guarded, authorization);
-    const upstream = { headers: {}, clientSecret: secret, ca: hosts.ca };
-    const { server, call } = await start({ mcp: { upstream: { url, oauth } }, upstream });
-    await untilState(server, { ready: true });
-    assert.equal(await call('before'), 'Echo: before');
-    const { judge } = guarded;
-    const first = new Set(guarded.seen.map(bearerOf));
-    const further = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="mcp:tools"' };
-    guarded.judge = (incoming) =>
-      first.has(bearerOf(incoming.headers)) ? { status: 403, headers: further } : judge(incoming);
-    assert.equal(await call('further'), 'Echo: further');
-    assert.equal(authorization.asked.length, 2);
-    guarded.judge = ({ method }) => (method === 'POST' ? { status: 403, headers: further } : undefined);
-    assert.match(await call('refused'), /mcp\.test refuses the agent \(HTTP 403, insufficient_scope\)/);
-    assert.equal(authorization.asked.length, 2);
-  },
-);
+add('a call that needs a further scope gets it once; one that gets it refused fails alone', async (t) => {
+  const { guarded, start, hosts } = await place(t, ['https://auth.test']);
+  const authorization = await startAuthorizationServer(hosts, 'auth.test', { clients: [basicClient] });
+  askForTokens(guarded, authorization);
+  const upstream = { headers: {}, clientSecret: secret, ca: hosts.ca };
+  const { server, call } = await start({ mcp: { upstream: { url, oauth } }, upstream });
+  await untilState(server, { ready: true });
+  assert.equal(await call('before'), 'Echo: before');
+  const { judge } = guarded;
+  const first = new Set(guarded.seen.map(bearerOf));
+  const further = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="mcp:tools"' };
+  guarded.judge = (incoming) =>
+    first.has(bearerOf(incoming.headers)) ? { status: 403, headers: further } : judge(incoming);
+  assert.equal(await call('further'), 'Echo: further');
+  assert.equal(authorization.asked.length, 2);
+  guarded.judge = ({ method }) => (method === 'POST' ? { status: 403, headers: further } : undefined);
+  assert.match(await call('refused'), /mcp\.test refuses the agent \(HTTP 403, insufficient_scope\)/);
+  assert.equal(authorization.asked.length, 2);
+});
 
 const unreachable: Record<
   string,
@@ -480,7 +469,7 @@ const unreachable: Record<
 };
 
 for (const [what, { upstream = { url }, allowed = rules, reason, message }] of Object.entries(unreachable)) {
-  test(`${what} is told with what to do`, options, async (t) => {
+  add(`${what} is told with what to do`, async (t) => {
     const { start } = await place(t);
     const { server } = await start({ mcp: { upstream } }, allowed);
     await untilState(server, { ready: false, reason });
@@ -488,7 +477,7 @@ for (const [what, { upstream = { url }, allowed = rules, reason, message }] of O
   });
 }
 
-test('a certificate of an unknown authority is refused, and nothing was sent', options, async (t) => {
+add('a certificate of an unknown authority is refused, and nothing was sent', async (t) => {
   const { start, guarded } = await place(t);
   const { server } = await start({ upstream: { headers: { 'x-key': 'canary' } } });
   await untilState(server, { ready: false, reason: 'UpstreamNotReady' });
@@ -499,7 +488,7 @@ test('a certificate of an unknown authority is refused, and nothing was sent', o
   assert.deepEqual(guarded.seen, []);
 });
 
-test('a redirect is told and not followed', options, async (t) => {
+add('a redirect is told and not followed', async (t) => {
   const { start, guarded } = await place(t);
   guarded.judge = () => ({ status: 308, headers: { location: 'https://auth.test/mcp' } });
   const { server } = await start();
@@ -508,4 +497,9 @@ test('a redirect is told and not followed', options, async (t) => {
     String((await stateOf(server))['message']),
     /redirects to https:\/\/auth\.test\/mcp \(HTTP 308\)/,
   );
+});
+
+// Most of them wait most of the time.
+describe('an agent whose server is elsewhere', { concurrency: 4 }, () => {
+  for (const [name, run] of cases) it(name, options, run);
 });

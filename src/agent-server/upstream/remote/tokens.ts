@@ -48,7 +48,7 @@ interface Held {
 /** A token is renewed in the last fifth of its life, at most a minute before its end, and is not used in its last seconds. */
 const renewShare = 0.2;
 const renewMs = 60_000;
-const lastMs = 2_000;
+const lastMs = 5_000;
 const again: BackoffOptions = { initial: 1_000, max: 60_000, jitter: 0 };
 
 export function createTokens(options: TokenOptions): Tokens {
