@@ -12,7 +12,7 @@ const gatherMs = 200;
  */
 export function createAccessLog(name: string): Log {
   const destination = pino.destination({ fd: 1, sync: true });
-  const beginning = (now: number) => `{"level":30,"time":${now},"name":${JSON.stringify(name)}`;
+  const named = `,"name":${JSON.stringify(name)}`;
   // Gathered here: pino's destination measures all that it holds at each line that it is given.
   let gathered = '';
   const flush = () => {
@@ -24,7 +24,7 @@ export function createAccessLog(name: string): Log {
   return {
     ...adaptLogger(pino({ base: { name } }, destination)),
     info(message, fields = {}) {
-      gathered += accessLine(beginning(Date.now()), message, fields);
+      gathered += accessLine(`{"level":30,"time":${Date.now()}${named}`, message, fields);
       if (gathered.length >= gatherLength) flush();
     },
   };
@@ -35,7 +35,15 @@ export function accessLine(beginning: string, message: string, fields: LogFields
   let line = beginning;
   for (const key in fields) {
     const value = fields[key];
-    if (value !== undefined) line += `,${JSON.stringify(key)}:${JSON.stringify(value) ?? 'null'}`;
+    if (value !== undefined)
+      line += `,${textOf(key)}:${typeof value === 'string' ? textOf(value) : (JSON.stringify(value) ?? 'null')}`;
   }
-  return `${line},"msg":${JSON.stringify(message)}}\n`;
+  return `${line},"msg":${textOf(message)}}\n`;
+}
+
+/** Without anything that JSON escapes, as almost all of it is. */
+const plain = /^[\w/.~: -]*$/;
+
+function textOf(value: string): string {
+  return plain.test(value) ? `"${value}"` : JSON.stringify(value);
 }

@@ -34,16 +34,20 @@ export function answerAggregate(services: Services, request: AggregateRequest): 
   throw new RpcError(errorCodes.methodNotFound, `Method not found: ${method}`);
 }
 
-const list: Handler = async (services, { surface, speaker, message }) => {
+/** Waits only for a list that is not there. */
+const list: Handler = (services, { surface, speaker, message }) => {
   const kind = kindOfMethod(message.method);
   if (kind === undefined)
     throw new RpcError(errorCodes.methodNotFound, `Method not found: ${message.method}`);
   if (message.params?.['cursor'] !== undefined) {
     throw new RpcError(errorCodes.invalidParams, 'Invalid params: unknown cursor; the list has one page');
   }
-  const view = services.views.current(surface, kind) ?? (await services.views.of(surface, kind));
-  refusePart(surface, view);
-  return { kind: 'result', text: listText(services, { view, kind, surface, era: speaker.era }) };
+  const answer = (view: View): Outcome => {
+    refusePart(surface, view);
+    return { kind: 'result', text: listText(services, { view, kind, surface, era: speaker.era }) };
+  };
+  const known = services.views.current(surface, kind);
+  return known === undefined ? services.views.of(surface, kind).then(answer) : answer(known);
 };
 
 interface Listing {

@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net';
-import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '#kit/clock.ts';
 import type { ProvenConnection } from '#wire/connect.ts';
 import type { WireKey } from '#wire/keys.ts';
+import { createConnectionPool } from './http1/connection-pool.ts';
+import type { HttpHandler, HttpRequest } from './http1/message.ts';
 
 /** Kept-alive, proven connections to one instance of an agent. */
 export interface AgentPool {
-  readonly dispatcher: Dispatcher;
+  send(request: HttpRequest, handler: HttpHandler): void;
   /** For requests whose answers last as long as clients listen: they take no connection from others. */
-  readonly streams: Dispatcher;
+  stream(request: HttpRequest, handler: HttpHandler): void;
   /**
    * The key to sign with for this instance: the one that it last proved to hold, while that is valid, because a
    * newer one may not have reached it yet. Undefined until it has proved one: await `prove()` first.
@@ -27,7 +28,7 @@ export interface AgentPoolOptions {
   readonly connect: () => Promise<ProvenConnection>;
   /** The agent's keys that are valid now, the current one first. */
   readonly keys: () => readonly WireKey[];
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Told why a connection could not be made. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -41,7 +42,6 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
   let proven: string | undefined;
   let provenAt = 0;
   let proving: Promise<void> | undefined;
-  const spare = createSpare();
 
   async function connect(): Promise<Socket> {
     try {
@@ -56,7 +56,7 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
   }
   function prove(): Promise<void> {
     proving ??= connect()
-      .then(spare.keep)
+      .then((socket) => calls.adopt(socket))
       .finally(() => {
         proving = undefined;
       });
@@ -66,17 +66,17 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
   function renewLater(): void {
     if (clock.monotonic() - provenAt < renewMs) return;
     provenAt = clock.monotonic();
-    // No request waits for this connection: kept, it would be stale when one comes.
-    prove().then(spare.drop, () => undefined);
+    // No request waits for this connection, and it is one too many.
+    connect().then(
+      (socket) => socket.destroy(),
+      () => undefined,
+    );
   }
-  const pool = openPool(options.connections, () => {
-    const waiting = spare.take();
-    return waiting === undefined ? connect() : Promise.resolve(waiting);
-  });
-  const streams = openPool(null, connect);
+  const calls = createConnectionPool({ connections: options.connections, connect, clock });
+  const streams = createConnectionPool({ connections: Number.POSITIVE_INFINITY, connect, clock });
   return {
-    dispatcher: pool,
-    streams,
+    send: (request, handler) => calls.send(request, handler),
+    stream: (request, handler) => streams.send(request, handler),
     signingKey() {
       if (proven === undefined) return undefined;
       const valid = keys();
@@ -86,62 +86,11 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     },
     prove,
     async retire() {
-      spare.close();
-      await Promise.all([pool.close(), streams.close()]);
+      await Promise.all([calls.close(), streams.close()]);
     },
     async close() {
-      spare.close();
-      await Promise.all([pool.destroy(), streams.destroy()]);
-    },
-  };
-}
-
-/** `connections` null: as many as are asked for. */
-function openPool(connections: number | null, connect: () => Promise<Socket>): Pool {
-  return new Pool('http://agent', {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 30_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect(_, callback) {
-      connect().then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      );
-    },
-  });
-}
-
-/** One connection that waits for its first request. */
-function createSpare() {
-  let held: Socket | undefined;
-  let closed = false;
-  const onError = () => undefined;
-  function take(): Socket | undefined {
-    const socket = held;
-    held = undefined;
-    if (socket === undefined || socket.destroyed || socket.readableEnded) return undefined;
-    socket.off('error', onError);
-    return socket;
-  }
-  function drop(): void {
-    held?.destroy();
-    held = undefined;
-  }
-  return {
-    take,
-    keep(socket: Socket): void {
-      drop();
-      held = socket.on('error', onError);
-      if (closed) drop();
-    },
-    drop,
-    /** Nothing is kept from now on. */
-    close(): void {
-      closed = true;
-      drop();
+      calls.destroy();
+      streams.destroy();
     },
   };
 }

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
@@ -13,6 +12,7 @@ import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
 import type { AgentPool } from './agent-pool.ts';
+import type { HttpFlow, HttpHandler, HttpHeaders } from './http1/message.ts';
 import type { Pools } from './pools.ts';
 import { findReady, type Ready, type ReadyOptions } from './ready.ts';
 
@@ -49,7 +49,7 @@ export interface AnswerSink {
   failed(error: RouterError): void;
 }
 
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type AnswerHeaders = HttpHeaders;
 
 /** The running call, for whoever consumes its answer. */
 export interface Flow {
@@ -83,13 +83,13 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** One call on its way; undici's handler too, because objects and closures of a call's own add up. */
-class Attempt implements Flow, Dispatcher.DispatchHandler {
+/** One call on its way; the handler of its request too, because objects and closures of a call's own add up. */
+class Attempt implements Flow, HttpHandler {
   readonly #options: SenderOptions;
   readonly #call: AgentCall;
   readonly #sink: AnswerSink;
   #ready: Ready | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
+  #request: HttpFlow | undefined;
   #sent = false;
   #retried = false;
   #over = false;
@@ -110,47 +110,47 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    this.#controller?.resume();
+    this.#request?.resume();
   }
 
   abort(): void {
     this.#over = true;
-    this.#controller?.abort(new RouterError('ClientGone', 'The client went away.'));
+    this.#request?.abort();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  started(request: HttpFlow): void {
+    this.#request = request;
     this.#sent = true;
-    if (this.#over) controller.abort(new RouterError('ClientGone', 'The client went away.'));
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-    if (status >= 200) this.#sink.head(status, headers);
-    else if (++this.#interim > this.#options.limits.interimAnswers) this.#endInterim(controller);
+    if (this.#over) request.abort();
   }
 
   /** Nobody takes them, so that nothing else would ever end a stream of them. */
-  #endInterim(controller: Dispatcher.DispatchController): void {
+  interim(): void {
+    this.#interim += 1;
+    if (this.#over || this.#interim <= this.#options.limits.interimAnswers) return;
     const agents = [this.#ready?.target.name ?? ''];
     const message = `Agent '${agents[0]}' gave more than ${this.#options.limits.interimAnswers} interim answers.`;
-    const error = new RouterError('AgentAnswer', message, { agents });
-    this.#fail(error);
-    controller.abort(error);
+    this.#fail(new RouterError('AgentAnswer', message, { agents }));
+    this.#request?.abort();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#over && !this.#sink.data(chunk)) controller.pause();
+  head(status: number, headers: AnswerHeaders): void {
+    this.#sink.head(status, headers);
   }
 
-  onResponseEnd(): void {
+  data(chunk: Buffer): boolean {
+    return this.#over || this.#sink.data(chunk);
+  }
+
+  ended(): void {
     if (this.#over) return;
     this.#over = true;
     this.#sink.ended();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  failed(error: Error): void {
     if (this.#ready === undefined) this.#fail(error);
-    else if (!this.#sent && codeOf(error) === 'UND_ERR_INVALID_ARG') this.#fail(unsendable(error));
+    else if (codeOf(error) === 'Unsendable') this.#fail(unsendable(error));
     else this.#lost(this.#ready, error);
   }
 
@@ -193,19 +193,15 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
 
   #sendBy(pool: AgentPool, key: WireKey, ready: Ready): void {
     const { method, path, headers, body = null, silenceMs } = this.#call;
-    const silence = silenceMs ?? this.#options.limits.callTimeoutMs;
-    const dispatcher = lasting.has(this.#call.binding.tool) ? pool.streams : pool.dispatcher;
-    dispatcher.dispatch(
-      {
-        method: method as Dispatcher.HttpMethod,
-        path,
-        headers: withToken(headers, this.#mint(key, ready)),
-        body,
-        headersTimeout: silence,
-        bodyTimeout: silence,
-      },
-      this,
-    );
+    const request = {
+      method,
+      path,
+      headers: withToken(headers, this.#mint(key, ready)),
+      body,
+      silenceMs: silenceMs ?? this.#options.limits.callTimeoutMs,
+    };
+    if (lasting.has(this.#call.binding.tool)) pool.stream(request, this);
+    else pool.send(request, this);
   }
 
   #mint(key: WireKey, { target, endpoint }: Ready): string {
@@ -247,8 +243,7 @@ class Attempt implements Flow, Dispatcher.DispatchHandler {
       const message = `Agent '${target.name}' cannot be reached. Try again in a moment.`;
       return new RouterError('AgentUnavailable', message, { cause: error, agents });
     }
-    const code = codeOf(error);
-    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    if (codeOf(error) === 'Silent') {
       return new RouterError('AgentTimeout', `Agent '${target.name}' did not answer in time.`, {
         cause: error,
         agents,
@@ -276,7 +271,7 @@ function unsendable(error: Error): RouterError {
   return new RouterError('RequestInvalid', message, { cause: error });
 }
 
-/** As undici takes them without looking at each key anew: name, value, name, value. */
+/** name, value, name, value. */
 function withToken(headers: Readonly<Record<string, string>>, token: string): string[] {
   const flat: string[] = [];
   for (const name in headers) {
