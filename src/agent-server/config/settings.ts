@@ -8,6 +8,8 @@ export const defaultSettings = {
   maxDepth: 64,
   /** Members of objects and items of lists in a request body, all together. */
   maxMembers: 100_000,
+  /** Milliseconds that the check of a tool's arguments may take. */
+  maxValidationMs: 250,
   /** Messages in one JSON-RPC batch. */
   maxBatch: 50,
   /** Bytes of a tool's stdout; a call that writes more is killed and fails. */

@@ -169,3 +169,34 @@ test('compiled patterns agree with RegExp', () => {
     }),
   );
 });
+
+const bomb = {
+  $ref: '#/$defs/a0',
+  $defs: Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => {
+      const next = { $ref: `#/$defs/a${index + 1}` };
+      return [`a${index}`, index === 39 ? {} : { allOf: [next, next] }];
+    }),
+  ),
+};
+const unique = { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } };
+const objects = (count: number) => ({ list: Array.from({ length: count }, (_, index) => ({ index })) });
+const endless: Record<string, [schema: Record<string, unknown>, args: object, why: RegExp]> = {
+  'a schema that doubles at each step': [bomb, {}, /took more than 50 ms/],
+  'a schema that is itself': [{ $ref: '#' }, {}, /without end/],
+  'a list whose items are all compared': [unique, objects(30_000), /took more than 50 ms/],
+};
+for (const [what, [schema, args, why]] of Object.entries(endless)) {
+  test(`${what} is refused when its time is up`, { timeout: 20_000 }, () => {
+    const check = compileArguments('tool', schema, false, 50);
+    assert.throws(() => check.validate(args), why);
+  });
+}
+
+test('schemas with the same keywords that end in time are checked as ever', () => {
+  const check = compileArguments('tool', unique, false, 10_000);
+  assert.deepEqual(check.validate(objects(50)), objects(50));
+  assert.throws(() => check.validate({ list: [1, 1] }), /Invalid arguments/);
+  const doubled = { allOf: [unique, { required: ['list'] }] };
+  assert.throws(() => compileArguments('tool', doubled, false).validate({}), /Invalid arguments/);
+});

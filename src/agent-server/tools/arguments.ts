@@ -2,7 +2,9 @@ import { format, type OutputUnit, type Schema, type SchemaDraft, Validator } fro
 import { isObject } from '#kit/json.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { JsonSchema } from '../config/field-map.ts';
+import { defaultSettings } from '../config/settings.ts';
 import { compilePattern } from './pattern.ts';
+import { OutOfTime, withinTime } from './within-time.ts';
 
 export interface ArgumentCheck {
   /** The arguments to run with. Throws RpcError invalidParams that lists what is wrong. */
@@ -14,21 +16,35 @@ export interface ArgumentCheck {
 /**
  * Compiles the check of one tool's arguments, once per load of the configuration. Nothing is generated or
  * evaluated; `pattern`s that could run for long are left out with a warning; `format` is not checked, as
- * JSON Schema 2020-12 has it. `strips`: top-level arguments that the schema does not name are dropped.
+ * JSON Schema 2020-12 has it. `strips`: top-level arguments that the schema does not name are dropped. A check that
+ * is not done after `maxMs` refuses the arguments.
  */
-export function compileArguments(tool: string, schema: JsonSchema, strips: boolean): ArgumentCheck {
+export function compileArguments(
+  tool: string,
+  schema: JsonSchema,
+  strips: boolean,
+  maxMs: number = defaultSettings.maxValidationMs,
+): ArgumentCheck {
   const warnings: string[] = [];
   const safe = replacePatterns(schema, (path, source) => checkPattern(tool, path, source, warnings));
   const validator = new Validator(safe as Schema, draftOf(schema), false);
   const known = isObject(schema['properties'])
     ? new Set(Object.keys(schema['properties']))
     : new Set<string>();
+  const isLong = mayTakeLong(schema);
+  const look = (checked: unknown) => {
+    try {
+      return isLong ? withinTime(maxMs, () => validator.validate(checked)) : validator.validate(checked);
+    } catch (error) {
+      throw uncheckable(tool, error, maxMs);
+    }
+  };
   return {
     warnings,
     validate(args) {
       const given = args ?? {};
       const checked = strips && isObject(given) ? stripUnknown(given, known) : given;
-      const { valid, errors } = validator.validate(checked);
+      const { valid, errors } = look(checked);
       if (valid && isObject(checked)) return checked;
       throw new RpcError(
         errorCodes.invalidParams,
@@ -36,6 +52,20 @@ export function compileArguments(tool: string, schema: JsonSchema, strips: boole
       );
     },
   };
+}
+
+/** Keywords by which a check can take more than the schema's size times that of the arguments. */
+const multiplying = /"(?:\$ref|\$dynamicRef|\$recursiveRef|uniqueItems)":/;
+
+function mayTakeLong(schema: JsonSchema): boolean {
+  return multiplying.test(JSON.stringify(schema));
+}
+
+function uncheckable(tool: string, error: unknown, maxMs: number): unknown {
+  const isOverflow = error instanceof RangeError;
+  if (!isOverflow && !(error instanceof OutOfTime)) return error;
+  const why = isOverflow ? 'its schema refers to itself without end' : `it took more than ${maxMs} ms`;
+  return new RpcError(errorCodes.invalidParams, `Arguments for tool ${tool} could not be checked: ${why}`);
 }
 
 function stripUnknown(args: Record<string, unknown>, known: ReadonlySet<string>): Record<string, unknown> {

@@ -25,7 +25,7 @@ export function createCommandTool(definition: ToolDefinition, host: CommandHost)
   const { name, title, description, outputSchema, annotations } = definition;
   return {
     definition,
-    check: compileArguments(name, schema, strips),
+    check: compileArguments(name, schema, strips, host.settings.maxValidationMs),
     template: defineCommand(definition, host, definition.prewarm ?? 0),
     listed: {
       name,
