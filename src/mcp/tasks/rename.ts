@@ -11,8 +11,7 @@ const relatedTaskKey = 'io.modelcontextprotocol/related-task';
 
 /** The task that a result of tools/call says has begun, in the words of either era. */
 export function begunTask(result: Json): Json | undefined {
-  if (result['resultType'] === 'task') return result;
-  const { task } = result;
+  const task = result['resultType'] === 'task' ? result : result['task'];
   return isObject(task) && typeof task['taskId'] === 'string' ? task : undefined;
 }
 

@@ -141,5 +141,6 @@ test('what names no task stays the same object, also a result of a tool that spe
   }
   assert.equal(renameInResult(weather, rename), weather);
   assert.equal(withoutRelatedTask(weather), weather);
-  assert.equal(begunTask({ ...weather, task: 'laundry' }), undefined);
+  for (const none of [{ task: 'laundry' }, { task: {} }, { resultType: 'task' }])
+    assert.equal(begunTask({ ...weather, ...none }), undefined);
 });
