@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { askableCapabilities } from '../bridge/capabilities.ts';
 import { declaresTasks, missingTasks, sessionTasksIn, taskSupportOf } from './capabilities.ts';
 
 test('a client of 2026-07-28 takes tasks when it declares the extension', () => {
@@ -34,4 +35,9 @@ test('a tool that says nothing is no task', () => {
   assert.equal(taskSupportOf({ execution: { taskSupport: 'optional' } }), 'optional');
   for (const tool of [{}, { execution: {} }, { execution: { taskSupport: 'sometimes' } }, undefined])
     assert.equal(taskSupportOf(tool), 'forbidden');
+});
+
+test('no server is told that questions may be tasks (K6)', () => {
+  const tasks = { requests: { elicitation: { create: {} } } };
+  assert.deepEqual(askableCapabilities({ elicitation: {}, tasks }), { elicitation: {} });
 });
