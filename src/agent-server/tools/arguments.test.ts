@@ -184,6 +184,11 @@ const objects = (count: number) => ({ list: Array.from({ length: count }, (_, in
 const endless: Record<string, [schema: Record<string, unknown>, args: object, why: RegExp]> = {
   'a schema that doubles at each step': [bomb, {}, /took more than 50 ms/],
   'a schema that is itself': [{ $ref: '#' }, {}, /without end/],
+  'a pattern that looks at each of millions of characters': [
+    { type: 'object', properties: { text: { type: 'string', pattern: '\\s+$' } } },
+    { text: `${' '.repeat(9_000_000)}x` },
+    /took more than 50 ms/,
+  ],
   'a list whose items are all compared': [unique, objects(30_000), /took more than 50 ms/],
 };
 for (const [what, [schema, args, why]] of Object.entries(endless)) {
@@ -192,6 +197,14 @@ for (const [what, [schema, args, why]] of Object.entries(endless)) {
     assert.throws(() => check.validate(args), why);
   });
 }
+
+test('a long text is matched by the linear engine, for a pattern whose loops the other would run again and again', () => {
+  const pattern = compilePattern('\\s+$');
+  const begun = performance.now();
+  assert.equal(pattern?.matches(`${' '.repeat(100_000)}x`), false);
+  assert.equal(pattern?.matches(`x${' '.repeat(100_000)}`), true);
+  assert.ok(performance.now() - begun < 5_000);
+});
 
 test('schemas with the same keywords that end in time are checked as ever', () => {
   const check = compileArguments('tool', unique, false, 10_000);

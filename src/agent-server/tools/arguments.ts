@@ -26,7 +26,9 @@ export function compileArguments(
   maxMs: number = defaultSettings.maxValidationMs,
 ): ArgumentCheck {
   const warnings: string[] = [];
-  const safe = replacePatterns(schema, (path, source) => checkPattern(tool, path, source, warnings));
+  const safe = replacePatterns(schema, (path, source) =>
+    checkPattern({ tool, path, maxMs }, source, warnings),
+  );
   const validator = new Validator(safe as Schema, draftOf(schema), false);
   const known = isObject(schema['properties'])
     ? new Set(Object.keys(schema['properties']))
@@ -139,18 +141,33 @@ function pathOf(location: string): (string | number)[] {
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
+interface PatternPlace {
+  readonly tool: string;
+  readonly path: string;
+  readonly maxMs: number;
+}
+
+/** Longer text is matched against the clock: linear time is long, too, for millions of characters. */
+const longText = 10_000;
+
 /**
  * The validator would build each pattern anew with the backtracking engine, so a pattern becomes a format
  * of its own whose check is ours. Returns the format's name, or undefined when the pattern is not checked.
  */
-function checkPattern(tool: string, path: string, source: string, warnings: string[]): string | undefined {
+function checkPattern(
+  { tool, path, maxMs }: PatternPlace,
+  source: string,
+  warnings: string[],
+): string | undefined {
   const check = compilePattern(source);
   if (check === undefined) {
     warnings.push(`tool ${tool}: pattern of ${path} is invalid or could run for long, and is not checked`);
     return undefined;
   }
   const name = `ploinky-pattern:${source}`;
-  format[name] = (text: string) => text.length <= check.maxLength && check.matches(text);
+  const matches = (text: string) =>
+    text.length > longText ? withinTime(maxMs, () => check.matches(text)) : check.matches(text);
+  format[name] = (text: string) => text.length <= check.maxLength && matches(text);
   return name;
 }
 

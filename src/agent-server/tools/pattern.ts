@@ -12,15 +12,18 @@ const shortText = 256;
 
 /**
  * A regular expression that cannot be made to run for long, or undefined when the pattern might.
- * Patterns that V8's linear engine can execute fall back to it after 50,000 backtracks. Others (look-around,
+ * Patterns that V8's linear engine can execute run there when the text is long, and fall back to it after 50,000
+ * backtracks. Others (look-around,
  * back references, \p, \b, large counts) are accepted without nested repetition, for short texts only.
  */
 export function compilePattern(source: string): PatternCheck | undefined {
   enableLinearEngine();
   const expression = compile(source, '') ?? compile(source, 'u');
   if (expression === undefined) return undefined;
-  const matches = (text: string) => expression.test(text);
-  if (expression.flags === '' && !needsUnicode(source) && compile(source, 'l') !== undefined) {
+  const linear = expression.flags === '' && !needsUnicode(source) ? compile(source, 'l') : undefined;
+  if (linear !== undefined) {
+    // The other engine is faster, and falls back on its own; but not from loops that are merely quadratic.
+    const matches = (text: string) => (text.length > shortText ? linear : expression).test(text);
     return { matches, maxLength: longAsYouLike };
   }
   if (!isHarmless(source)) return undefined;
