@@ -5,6 +5,7 @@ import { bodies } from '../hostile/cases/bodies.ts';
 import { headers } from '../hostile/cases/headers.ts';
 import { hostileLists } from '../hostile/cases/lists.ts';
 import { origins } from '../hostile/cases/origins.ts';
+import { patterns } from '../hostile/cases/patterns.ts';
 import { interleaved, sessions } from '../hostile/cases/sessions.ts';
 import { slow } from '../hostile/cases/slow.ts';
 import { smuggling } from '../hostile/cases/smuggling.ts';
@@ -46,6 +47,7 @@ const requests: Readonly<Record<string, readonly HostileCase[]>> = {
   sessions: [...sessions.slice(0, 1), interleaved(50_000)],
   headers,
   bodies,
+  patterns,
   slow,
   smuggling,
 };
