@@ -22,6 +22,12 @@ export function isOpenToOthers(target: ListenTarget): boolean {
   return target.host !== 'localhost' && target.host !== '::1' && !target.host.startsWith('127.');
 }
 
+/**
+ * Connections that wait to be accepted. A router opens many at once when it begins, and several may: of a socket in
+ * the file system the kernel refuses what finds no place. Said for an inherited one too: node would set 511.
+ */
+const backlog = 4096;
+
 /** Resolves to where it listens, as text for people. */
 export function listen(server: Server, target: ListenTarget): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -30,9 +36,9 @@ export function listen(server: Server, target: ListenTarget): Promise<string> {
       server.off('error', reject);
       resolve(addressText(server));
     };
-    if (target.type === 'fd') server.listen({ fd: target.fd }, onListening);
-    else if (target.type === 'socket') server.listen({ path: target.path }, onListening);
-    else server.listen({ host: target.host, port: target.port }, onListening);
+    if (target.type === 'fd') server.listen({ fd: target.fd }, backlog, onListening);
+    else if (target.type === 'socket') server.listen({ path: target.path }, backlog, onListening);
+    else server.listen({ host: target.host, port: target.port, backlog }, onListening);
   });
 }
 
