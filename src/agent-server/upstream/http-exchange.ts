@@ -25,9 +25,11 @@ export interface RemoteServer {
   readonly host: string;
   /**
    * Sends a request with the agent's credentials for it, once more with others when it was refused for want of them.
-   * Throws UpstreamUnauthorized, or whatever the credentials could not be had for.
+   * Throws UpstreamUnauthorized, or whatever the credentials could not be had for; a stream that is refused is an
+   * answer like any other, because servers need not have one.
    */
   authorized(
+    method: Method,
     headers: Record<string, string>,
     signal: AbortSignal,
     send: (headers: Record<string, string>) => Promise<HttpAnswer>,
@@ -67,7 +69,9 @@ export function exchangeHttp(
 ): Promise<HttpAnswer> {
   const send = (sent: Record<string, string>) =>
     exchangeOnce(target, method, sent, body, signal, onMessage, onHead);
-  return target.remote === undefined ? send(headers) : target.remote.authorized(headers, signal, send);
+  return target.remote === undefined
+    ? send(headers)
+    : target.remote.authorized(method, headers, signal, send);
 }
 
 type Method = 'POST' | 'GET' | 'DELETE';

@@ -55,7 +55,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
   let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The MCP server is being started' };
 
   function setStatus(next: SourceStatus): void {
-    if (next.ready === status.ready && next.message === status.message) return;
+    if (isSame(next, status)) return;
     status = next;
     changes.tell({ type: 'status' });
   }
@@ -81,7 +81,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
       void watch.replay(connection);
     },
     onUp: () => setStatus({ ready: true, reason: 'Ready', message: '' }),
-    onDown: (message, code) => setStatus({ ready: false, reason: reasonOf(code), message }),
+    onDown: (reason, code) => setStatus({ ready: false, reason: reasonOf(code), message: shown(reason) }),
   });
   const watch = createResourceWatch({
     log,
@@ -133,6 +133,17 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
 function leftOut(log: Log): (tool: Tool) => void {
   return ({ name }) =>
     log.warn('A tool is left out: an x-mcp-header of its input is not valid', { tool: name });
+}
+
+function isSame(one: SourceStatus, other: SourceStatus): boolean {
+  return one.ready === other.ready && one.reason === other.reason && one.message === other.message;
+}
+
+const mostShown = 1000;
+
+/** Words of a server, as they can stand in a condition. */
+function shown(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, mostShown);
 }
 
 function reasonOf(code: string | undefined): string {

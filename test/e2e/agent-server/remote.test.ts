@@ -163,7 +163,7 @@ add('the tools of a remote server are the agent’s, and only its own headers go
   const { guarded, start, hosts, logged } = await place(t);
   guarded.judge = ({ headers }) => (headers['x-key'] === 'canary-key' ? undefined : { status: 401 });
   const upstream = {
-    headers: { 'X-Key': 'canary-key', Accept: 'nothing', Host: 'else.test' },
+    headers: { 'X-Key': 'canary-key', Accept: 'nothing', Host: 'else.test', 'Mcp-Session-Id': 'x', Te: 'y' },
     ca: hosts.ca,
   };
   const { server, call } = await start({ upstream });
@@ -365,6 +365,23 @@ add('the controller hands over new secrets to an agent-server that runs, and nob
     secrets,
   });
   await untilReady(200);
+});
+
+add('a server that has no stream, and says so in whatever way, is no less there', async (t) => {
+  const { guarded, start } = await place(t);
+  const answers: Refusal[] = [
+    { status: 403 },
+    { status: 302, headers: { location: 'https://auth.test/docs' } },
+    { status: 401 },
+  ];
+  let streams = 0;
+  guarded.judge = ({ method }) => (method === 'GET' ? answers[streams++ % answers.length] : undefined);
+  const { server, call } = await start({ limits: { upstreamProbeMs: 500 } });
+  await untilState(server, { ready: true });
+  const probed = guarded.seen.length;
+  await eventually('it was looked at a few times', () => guarded.seen.length > probed + 6, 60_000);
+  assert.equal(streams, 1);
+  assert.equal(await call('x'), 'Echo: x');
 });
 
 const untrusted: Record<

@@ -19,7 +19,8 @@ export function createAuthorized({
   headers: own,
   tokens,
 }: AuthorizedOptions): RemoteServer['authorized'] {
-  return async (headers, signal, send) => {
+  return async (method, headers, signal, send) => {
+    const isStream = method === 'GET';
     const { authorization: _callers, ...protocol } = headers;
     const attempt = (token: string | undefined) =>
       send({
@@ -29,7 +30,8 @@ export function createAuthorized({
         host,
       });
     const token = await orAbort(tokens?.current() ?? Promise.resolve(undefined), signal);
-    const answer = withoutRedirect(host, await attempt(token));
+    const answer = await attempt(token);
+    if (!isStream) refuseRedirect(host, answer);
     const challenge = challengeOf(answer);
     if (challenge === undefined) {
       if (token !== undefined) tokens?.served();
@@ -38,13 +40,16 @@ export function createAuthorized({
     const other = canBeMended(challenge)
       ? await orAbort(tokens?.renew(challenge, token) ?? nothing, signal)
       : undefined;
+    if (other === undefined && isStream) return answer;
     if (other === undefined) throw refused(host, challenge);
-    const second = withoutRedirect(host, await attempt(other));
+    const second = await attempt(other);
+    if (!isStream) refuseRedirect(host, second);
     const still = challengeOf(second);
     if (still === undefined) {
       tokens?.served();
       return second;
     }
+    if (isStream) return second;
     const error = refused(host, still);
     if (still.status === 401) tokens?.giveUp(other, error);
     throw error;
@@ -57,14 +62,18 @@ function canBeMended({ status, error }: Challenge): boolean {
   return status === 401 || error === 'insufficient_scope';
 }
 
+/** Of the connection, of MCP and of the message itself: not the spec's to say. */
+const notOwn =
+  /^(accept|connection|content-(encoding|length|type)|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+
 function lowerCased(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return Object.fromEntries(named.filter(([name]) => !notOwn.test(name)));
 }
 
 /** A redirect is not followed: headers would go where nobody meant them to. */
-function withoutRedirect(host: string, answer: HttpAnswer): HttpAnswer {
-  const { status, headers } = answer;
-  if (status < 300 || status > 399) return answer;
+function refuseRedirect(host: string, { status, headers }: HttpAnswer): void {
+  if (status < 300 || status > 399) return;
   const place = textOf(headers.location) ?? 'another address';
   throw new AgentServerError(
     'UpstreamInvalid',
