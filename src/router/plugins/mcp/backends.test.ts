@@ -11,19 +11,19 @@ test(
   'one of twenty that hangs costs its Route’s deadline once and is named; the others are there',
   limits,
   async (t) => {
-    const backends = { deadlineMilliseconds: 300 };
+    const backends = { deadlineMilliseconds: 2_000 };
     const { send } = await clientOfRoute(t, agents, { backends });
     const started = performance.now();
     const first = (await send('tools/list')).json.result;
     const waited = performance.now() - started;
-    assert.ok(waited >= 290 && waited < 3_000, `${waited} ms`);
+    assert.ok(waited >= 1_990 && waited < 10_000, `${waited} ms`);
     assert.equal(first.tools.length, 19);
     assert.deepEqual(first._meta['ploinky.dev/errors'], [
-      { agent: 'stuck', message: 'did not answer within 300 ms' },
+      { agent: 'stuck', message: 'did not answer within 2000 ms' },
     ]);
     const again = performance.now();
     await send('tools/list');
-    assert.ok(performance.now() - again < 200, 'the second list does not wait');
+    assert.ok(performance.now() - again < 1_500, 'the second list does not wait');
   },
 );
 
@@ -31,11 +31,11 @@ test(
   'with Fail a list without one agent is an error that names it; calls to others go on',
   limits,
   async (t) => {
-    const backends = { deadlineMilliseconds: 100, failureMode: 'Fail' } as const;
+    const backends = { deadlineMilliseconds: 2_000, failureMode: 'Fail' } as const;
     const { send, router } = await clientOfRoute(t, agents, { backends });
     const { error } = (await send('tools/list')).json;
     assert.equal(error.code, -32000);
-    assert.match(error.message, /'stuck' \(did not answer within 100 ms\)/);
+    assert.match(error.message, /'stuck' \(did not answer within 2000 ms\)/);
     assert.deepEqual(error.data, { agents: ['stuck'] });
     const called = await send('tools/call', { name: 't3', arguments: { text: 'x' } });
     assert.equal(called.json.result.content[0].text, 'a3: x');
