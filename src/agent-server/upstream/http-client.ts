@@ -36,6 +36,8 @@ import { createSessionMemory } from './session-memory.ts';
 const unknown: UpstreamInfo = { revision: latestSessionRevision, capabilities: {}, instructions: undefined };
 const unknownStateless: UpstreamInfo = { ...unknown, revision: firstStatelessRevision };
 const shortMs = 5000;
+/** Sessions end many at once, and each waits for its turn: a server that is not told keeps them. */
+const endMs = 30_000;
 const defaultRetryMs = 1000;
 
 /** Errors of one request that would be those of every other, too. */
@@ -290,14 +292,7 @@ export class HttpClient {
     if (this.#session === undefined) return;
     const headers = requestHeaders(this.#info, this.#session, undefined, undefined);
     const { target } = this.#options;
-    const ended = exchangeHttp(
-      target,
-      'DELETE',
-      headers,
-      undefined,
-      AbortSignal.timeout(shortMs),
-      () => false,
-    );
+    const ended = exchangeHttp(target, 'DELETE', headers, undefined, AbortSignal.timeout(endMs), () => false);
     await ended.catch(() => undefined);
   }
 

@@ -59,6 +59,9 @@ export interface HttpConnection extends UpstreamConnection {
   markClosed(reason: string): void;
 }
 
+/** How long, in milliseconds, a server may take to hear that all of its sessions end. */
+const closeMs = 5_000;
+
 /** A call's server messages come on its own answer, so that they can be told apart. `reach` makes what one connection uses. */
 export function connectorTo(
   options: HttpSessionOptions,
@@ -113,7 +116,10 @@ export function connectorTo(
       unsubscribe: (uri) => client.unsubscribe(uri),
       endSession: clients.end,
       async close() {
-        await Promise.all([client.end(), clients.close()]);
+        const inTime = Promise.withResolvers<void>();
+        const cancel = clock.after(closeMs, inTime.resolve);
+        await Promise.race([Promise.all([client.end(), clients.close()]), inTime.promise]);
+        cancel();
         release();
       },
     };
