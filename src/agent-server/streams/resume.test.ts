@@ -302,11 +302,12 @@ test(
     assert.deepEqual(one.messages(), []);
     two.close();
     let count = 2;
-    await eventually('the other one is told', async () => {
+    const isTold = async () => {
       count += 1;
       await change(count);
       return one.messages().length > 0;
-    });
+    };
+    await eventually('the other one is told', isTold, 20_000);
     const heard = one.messages().length;
     const back = await client.comeBack(two.lastEventId);
     const missed = back.messages().length;
