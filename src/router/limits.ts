@@ -42,6 +42,8 @@ export interface RouterLimits {
   readonly mergedInstructionsChars: number;
   /** A cached list is asked for again after this long even when nothing said that it changed. */
   readonly listMaxAgeMs: number;
+  /** Agents that are asked at once for lists that changed, before the next client wants them. 0: none. */
+  readonly listsAhead: number;
   /** Items of one list of one agent. */
   readonly listItems: number;
   /** … pages of it, … */
@@ -119,6 +121,7 @@ export const defaultLimits: RouterLimits = {
   instructionsChars: 2_000,
   mergedInstructionsChars: 16_000,
   listMaxAgeMs: 300_000,
+  listsAhead: 8,
   listItems: 10_000,
   listPages: 100,
   nameChars: 4_096,

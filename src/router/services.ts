@@ -120,10 +120,11 @@ type Lists = Pick<Services, 'catalog' | 'views' | 'abouts' | 'conflicts'>;
 type ListsOptions = Pick<Services, 'tables' | 'sender' | 'clock' | 'limits' | 'log' | 'version'>;
 
 function createLists({ tables, sender, clock, limits, log, version }: ListsOptions): Lists {
-  const { listTimeoutMs, listMaxAgeMs, backendDeadlineMs } = limits;
+  const { listTimeoutMs, listMaxAgeMs, listsAhead, backendDeadlineMs } = limits;
   const watch = createToolWatch(log);
   const catalog = createCatalog({
-    ...{ clock, log, listTimeoutMs, listMaxAgeMs, onListed: watch.look, onGone: watch.forget },
+    ...{ clock, log, listTimeoutMs, listMaxAgeMs, listsAhead },
+    ...{ onListed: watch.look, onGone: watch.forget },
     fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
   });
   const conflicts = createConflicts({ log });

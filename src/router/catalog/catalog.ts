@@ -5,6 +5,7 @@ import type { Log } from '#kit/log.ts';
 import { changesBetween } from '#routing/changes.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import type { Target } from '#routing/target.ts';
+import { type AskAhead, createAskAhead } from './ask-ahead.ts';
 import type { CatalogKind, Item } from './list-kinds.ts';
 
 /** One agent's part of a list, or why there is none now and what it was before. */
@@ -36,6 +37,8 @@ export interface CatalogOptions {
   readonly fetch: (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
+  /** Agents that are asked at the same time for what they list now, before somebody wants to know. Default: none. */
+  readonly listsAhead?: number;
   /** Told what an agent listed, each time that it was asked, and what it listed before. */
   readonly onListed?: (target: Target, kind: CatalogKind, listed: Listed) => void;
   /** Told of each agent that is no more, by uid. */
@@ -58,6 +61,8 @@ interface Known {
   failures: number;
   /** Monotonic; Infinity while on its way. */
   until: number;
+  /** When a client last had to wait for it; monotonic. */
+  wanted: number;
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -67,6 +72,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 class LazyCatalog implements Catalog {
   readonly #options: CatalogOptions;
   readonly #entries = new Map<string, Entry>();
+  readonly #ahead: AskAhead;
   /** By uid: what an agent that is away for a moment listed when it was there. */
   readonly #last = new Map<string, Map<CatalogKind, readonly Item[]>>();
   /** The last one that was retained. */
@@ -75,6 +81,7 @@ class LazyCatalog implements Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.#ahead = createAskAhead(options.listsAhead ?? 0, options.clock);
   }
 
   freshUntil(targets: readonly Target[], kind: CatalogKind): number {
@@ -95,7 +102,10 @@ class LazyCatalog implements Catalog {
     const entry = this.#entryOf(target);
     const known = entry.parts.get(kind);
     if (known !== undefined && this.#options.clock.monotonic() < known.until) return known.part;
-    return this.#ask(target, kind, entry, known?.failures ?? 0);
+    return this.#ask(target, kind, entry, {
+      failures: known?.failures ?? 0,
+      wanted: this.#options.clock.monotonic(),
+    });
   }
 
   retain(table: RoutingTable): boolean {
@@ -108,12 +118,33 @@ class LazyCatalog implements Catalog {
       isOther ||= !listsAlike(old, target);
       if (old !== undefined && old.identity.uid !== target?.identity.uid) this.#forget(old.identity.uid);
       const uid = target?.identity.uid ?? '';
-      if (target !== undefined && this.#entries.get(uid)?.stamp !== stampOf(target))
-        this.#entries.delete(uid);
+      const entry = this.#entries.get(uid);
+      if (target === undefined || entry === undefined || entry.stamp === stampOf(target)) continue;
+      this.#entries.delete(uid);
+      this.#askAhead(name, entry);
     }
     if (before === undefined) this.#forgetOthers(table);
     if (isOther) this.version += 1;
     return isOther;
+  }
+
+  /**
+   * What clients lately had to wait for is asked again at once, so that the next of them finds it. What is asked ahead
+   * does not count as wanted: where nobody comes any more it ends with the age that lists have at most.
+   */
+  #askAhead(name: string, { parts }: Entry): void {
+    const since = this.#options.clock.monotonic() - this.#options.listMaxAgeMs;
+    const wanted = [...parts].filter(([, known]) => known.wanted > since);
+    if (wanted.length === 0) return;
+    this.#ahead.plan(name, async () => {
+      const target = this.#table?.targets.get(name);
+      if (target === undefined || target.unavailable !== undefined) return;
+      const entry = this.#entryOf(target);
+      const missing = wanted.filter(([kind]) => !entry.parts.has(kind));
+      await Promise.all(
+        missing.map(([kind, known]) => this.#ask(target, kind, entry, { failures: 0, wanted: known.wanted })),
+      );
+    });
   }
 
   /** Whoever was asked before there was a table. */
@@ -160,7 +191,12 @@ class LazyCatalog implements Catalog {
     return made;
   }
 
-  #ask(target: Target, kind: CatalogKind, entry: Entry, failures: number): Promise<Part> {
+  #ask(
+    target: Target,
+    kind: CatalogKind,
+    entry: Entry,
+    { failures, wanted }: Pick<Known, 'failures' | 'wanted'>,
+  ): Promise<Part> {
     const { clock, fetch, listTimeoutMs, listMaxAgeMs } = this.#options;
     const deadline = new AbortController();
     const cancel = clock.after(listTimeoutMs, () => deadline.abort());
@@ -181,7 +217,7 @@ class LazyCatalog implements Catalog {
         return { agent: target.name, error: messageOf(error), last: this.last(target, kind) };
       },
     );
-    const known: Known = { part, failures, until: Number.POSITIVE_INFINITY };
+    const known: Known = { part, failures, until: Number.POSITIVE_INFINITY, wanted };
     entry.parts.set(kind, known);
     return part;
   }

@@ -14,33 +14,35 @@ const sizes = [
   { agents: 50, targetMs: 8 },
 ] as const;
 const rounds = 25;
+/** Flags of the router: the list that a client waits for, and the one that it finds. */
+const ways = { 'fan-out': ['--limits', 'listsAhead=0'], 'after-change': [] };
 const toolsEach = 10;
 
 /** What a list costs when nothing of it is known: every agent is asked at once. */
 export const gatewayFanOut: Bench = {
   name: 'gateway-fan-out',
   about: 'tools/list over 20 and 50 agents of which nothing is cached, and with one of 20 that hangs',
-  goals: ['P5-fan-out-20-ms', 'P5-fan-out-50-ms', 'P5-agents-beside-a-hung-one', 'P5-hung-deadline-ms'],
+  goals: [
+    'P5-fan-out-20-ms',
+    'P5-after-change-20-ms',
+    'P5-fan-out-50-ms',
+    'P5-after-change-50-ms',
+    'P5-agents-beside-a-hung-one',
+    'P5-hung-deadline-ms',
+  ],
   async run(scope) {
     const rows: (string | number)[][] = [];
     const goals: Goal[] = [];
     for (const { agents, targetMs } of sizes) {
-      const gateway = await openGateway(scope, agents, 0);
-      const first = await gateway.list();
-      const warm: number[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        await gateway.forget(round);
-        const { ms, tools } = await gateway.list();
-        if (tools !== agents * toolsEach) throw new Error(`${tools} tools of ${agents * toolsEach}`);
-        // The first are of code that has run a few times only, which is no agent's and no list's cost.
-        if (round >= 10) warm.push(ms);
+      for (const [name, flags] of Object.entries(ways)) {
+        const { first, warm } = await measure(scope, agents, flags);
+        const value = median(warm);
+        const after = name === 'fan-out' ? 'asked by the list' : 'asked ahead';
+        rows.push([`${agents} agents, ${after}`, first.ms, value, Math.max(...warm), first.tools]);
+        goals.push({ name: `P5-${name}-${agents}-ms`, op: '<=', target: targetMs, unit: 'ms', value });
       }
-      const value = median(warm);
-      rows.push([`${agents} agents`, first.ms, value, Math.max(...warm), first.tools]);
-      goals.push({ name: `P5-fan-out-${agents}-ms`, op: '<=', target: targetMs, unit: 'ms', value });
-      await gateway.close();
     }
-    const hung = await openGateway(scope, 20, 1);
+    const hung = await openGateway(scope, 20, 1, []);
     const { ms, tools } = await hung.list();
     rows.push(['20 agents, one hangs', ms, Number.NaN, Number.NaN, tools]);
     goals.push(
@@ -48,12 +50,15 @@ export const gatewayFanOut: Bench = {
       { name: 'P5-hung-deadline-ms', op: '<=', target: 10_500, unit: 'ms', value: ms },
     );
     await hung.close();
-    const columns = ['', 'first ever, ms', 'all asked anew, p50 ms', 'slowest ms', 'tools'];
+    const columns = ['', 'first ever, ms', 'after all changed, p50 ms', 'slowest ms', 'tools'];
     return {
       tables: [{ title: `tools/list through /mcp, ${toolsEach} tools an agent`, columns, rows }],
       goals,
       samples: rows,
-      notes: ['The first ever connects to every agent and has it prove itself.'],
+      notes: [
+        'The first ever connects to every agent and has it prove itself.',
+        'Asked by the list: with listsAhead=0, so that the list waits for every agent. Asked ahead: as it is by default; the list comes 150 ms after the change.',
+      ],
     };
   },
 };
@@ -65,12 +70,34 @@ interface Gateway {
   close(): Promise<void>;
 }
 
-async function openGateway(scope: Scope, count: number, hanging: number): Promise<Gateway> {
-  const own = join(scope.folder, `fan-${count}-${hanging}`);
+async function measure(scope: Scope, agents: number, flags: readonly string[]) {
+  const gateway = await openGateway(scope, agents, 0, flags);
+  const first = await gateway.list();
+  const warm: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await gateway.forget(round);
+    const { ms, tools } = await gateway.list();
+    if (tools !== agents * toolsEach) throw new Error(`${tools} tools of ${agents * toolsEach}`);
+    // The first are of code that has run a few times only, which is no agent's and no list's cost.
+    if (round >= 10) warm.push(ms);
+  }
+  await gateway.close();
+  return { first, warm };
+}
+
+let opened = 0;
+
+async function openGateway(
+  scope: Scope,
+  count: number,
+  hanging: number,
+  flags: readonly string[],
+): Promise<Gateway> {
+  const own = join(scope.folder, `fan-${++opened}`);
   const api = await startApi({ ...forwarding(scope), folder: own });
   const agents = await createAgents(scope, api, count, hanging);
   const port = await freePort();
-  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`], { side: 'measured' });
+  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`, ...flags], { side: 'measured' });
   const health = `http://127.0.0.1:${port}/health?ready`;
   await until('the router is ready', async () => (await fetch(health)).ok || undefined);
   const headers = await openSession(port, '/mcp');
@@ -109,7 +136,7 @@ async function createAgents(scope: Scope, api: BenchApi, count: number, hanging:
   for (let index = 0; index < count; index += 1) {
     const name = `agent${index}`;
     const { agent, key } = await api.createAgent(name);
-    const socket = join(scope.folder, `b${count}-${hanging}-${index}`);
+    const socket = join(scope.folder, `b${opened}-${index}`);
     const secret = key.secret.toString('base64url');
     backends.push({ socket, secret, kid: key.kid, instance: `i-${index}`, name, hangs: index < hanging });
     made.push({ agent, instance: `i-${index}`, socket });
