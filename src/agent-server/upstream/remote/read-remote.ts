@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
-import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { AgentServerError } from '../../errors.ts';
 import type { RemoteOAuth, RemoteOptions } from './remote.ts';
@@ -31,13 +30,15 @@ function readOAuth({ mode, clientId, issuer, scopes }: Record<string, unknown>):
   };
 }
 
-/** Authorities of the machine, or of `spec.env`, that are trusted beside the public ones. */
+/**
+ * Authorities of the machine, or of `spec.env`, that are trusted beside the public ones. As in Node itself, a file that is
+ * not there adds none.
+ */
 function readAuthorities(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
   try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new AgentServerError('InvalidConfig', `NODE_EXTRA_CA_CERTS: ${messageOf(error)}`, { cause: error });
+    return path === undefined ? undefined : readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
   }
 }
 
