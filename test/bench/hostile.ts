@@ -9,7 +9,7 @@ import { patterns } from '../hostile/cases/patterns.ts';
 import { interleaved, sessions } from '../hostile/cases/sessions.ts';
 import { slow } from '../hostile/cases/slow.ts';
 import { smuggling } from '../hostile/cases/smuggling.ts';
-import { startHostilePlace } from '../hostile/hostile-place.ts';
+import { type HostilePlace, startHostilePlace } from '../hostile/hostile-place.ts';
 import { type Place, startPlace } from '../hostile/place.ts';
 import type { Bench, BenchResult, Goal } from './harness/bench.ts';
 import type { Lag } from './harness/probe.ts';
@@ -53,7 +53,10 @@ const requests: Readonly<Record<string, readonly HostileCase[]>> = {
 };
 
 /** Attacks by agents: an answer that is passed on is not refused, and one that is read is held. */
-const byAgents = { lists: hostileLists, answers: hostileAnswers } as const;
+const byAgents: Readonly<Record<string, readonly HostileCase<HostilePlace>[]>> = {
+  lists: hostileLists,
+  answers: hostileAnswers,
+};
 
 export const hostile: Bench = {
   name: 'hostile',
@@ -113,13 +116,26 @@ async function measure<P extends Place>(place: P, group: string, one: HostileCas
     forgetPeak(router.pid);
     const before = statusOf(router.pid, 'VmRSS');
     await router.probe.lag();
-    const { answer, ms }: Refusal = await one.attack(place);
+    const { answer, ms } = await attackFor(place, one);
     const lag = await router.probe.lag();
     const grownMiB = statusOf(router.pid, 'VmHWM') - before;
     return { group, name, answer, control, ms, grownMiB, lag };
   } catch (error) {
     return { group, name, failed: String(error).slice(0, 500) };
   }
+}
+
+/** How long an attack is repeated, in milliseconds: a percentile of a moment says nothing. */
+const attackMs = 1_000;
+
+async function attackFor<P extends Place>(place: P, one: HostileCase<P>): Promise<Refusal> {
+  const begun = performance.now();
+  let { answer, ms } = await one.attack(place);
+  while (performance.now() - begun < attackMs) {
+    const again = await one.attack(place);
+    if (again.ms > ms) ({ answer, ms } = again);
+  }
+  return { answer, ms };
 }
 
 /** What the kernel remembers as the most memory that the process had begins anew. */
@@ -139,6 +155,8 @@ function judge(taken: readonly Outcome[]): BenchResult {
   const failed = taken.filter((one) => 'failed' in one);
   const skipped = taken.filter((one) => 'skipped' in one);
   const ofRequests = figures.filter(({ group }) => group in requests);
+  // Calls by the ten thousand are no attack on memory: they are looked at for answers that cross.
+  const ofFew = ofRequests.filter(({ group }) => group !== 'sessions');
   const ofAgents = figures.filter(({ group }) => group in byAgents);
   const atMost = (name: string, target: number, unit: string, value: number): Goal => ({
     ...{ name, op: '<=', target, unit, value },
@@ -167,7 +185,7 @@ function judge(taken: readonly Outcome[]): BenchResult {
         'S12-rss-mib',
         32,
         'MiB',
-        most(ofRequests, ({ grownMiB }) => grownMiB),
+        most(ofFew, ({ grownMiB }) => grownMiB),
       ),
       atMost(
         'S12-lag-p99-ms',

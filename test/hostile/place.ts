@@ -21,8 +21,10 @@ export interface Place {
   readonly router: Attacked;
   /** Another router of the same agents, with other flags: a control without a defence. */
   startRouter(flags: readonly string[], nodeFlags?: readonly string[]): Promise<Attacked>;
-  /** What reached the agent `honest`, since it began. */
+  /** The last requests of clients that reached the agent `honest`. */
   seen(): Promise<readonly string[]>;
+  /** How many did, since it began. */
+  seenCount(): Promise<number>;
   readonly masters: () => Promise<readonly MasterKey[]>;
 }
 
@@ -42,14 +44,18 @@ export async function startPlace(scope: Scope): Promise<Place> {
     api,
     router: await startRouter([]),
     startRouter,
-    async seen() {
-      return (await (await fetch(`http://127.0.0.1:${backend}/seen`)).json()) as string[];
-    },
+    seen: async () => (await lookAt(backend)).last,
+    seenCount: async () => (await lookAt(backend)).count,
     masters: async () =>
       masterKeysFromSecret(
         await api.client.get<Secret>(secretResource, { namespace: 'default', name: masterSecretName }),
       ),
   };
+}
+
+async function lookAt(port: number): Promise<{ readonly count: number; readonly last: readonly string[] }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/seen`);
+  return (await answer.json()) as { count: number; last: string[] };
 }
 
 async function startHonest(scope: Scope, api: BenchApi): Promise<number> {

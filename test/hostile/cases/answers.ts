@@ -88,6 +88,11 @@ async function take({ router: { port } }: HostilePlace, way: Way, ms: number): P
   return takeFor(port, path, body, headers, ms);
 }
 
+async function takeHonest(place: HostilePlace, how: Way): Promise<true | undefined> {
+  const taken = await take(place, how, 20_000);
+  return (taken.status === 200 && taken.text.includes('"text":"x"')) || undefined;
+}
+
 function judge(name: string, way: string, { isRead }: Way, taken: Taken): string {
   const what = `${name} ${way}: ${taken.status} ${taken.ended} ${taken.text.slice(0, 200)}`;
   assert.ok(taken.status < 300 || taken.status >= 400, what);
@@ -129,9 +134,8 @@ export const hostileAnswers: readonly HostileCase<HostilePlace>[] = Object.keys(
     },
     async control(place) {
       for (const [way, how] of Object.entries(waysOf('echo'))) {
-        const taken = await take(place, how, 20_000);
-        assert.equal(taken.status, 200, `${way}: ${taken.text.slice(0, 200)}`);
-        assert.match(taken.text, /"text":"x"/, way);
+        // An agent-server whose server broke its connections asks it again with growing pauses.
+        await until(`an honest answer ${way}`, () => takeHonest(place, how), 90_000);
       }
       return 'an honest answer of the same agent is passed on';
     },

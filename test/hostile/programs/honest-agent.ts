@@ -2,7 +2,7 @@
  * An agent that writes down what reaches it: an MCP server of one tool `echo`, and an HTTP API below /api/. It proves
  * itself to a router and does not look at tokens, so that what comes through is what a router let through.
  *   honest-agent.ts SOCKET SECRET_BASE64URL KID INSTANCE → prints `port N`: the same server on TCP; GET /seen there
- *   gives the request lines and bodies that came, as JSON.
+ *   gives how many requests of clients came, and the last of them, as JSON.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,9 @@ import { endWithParent } from '../../bench/programs/end-with-parent.ts';
 
 const [socket = '', secret = '', kid = '', instance = ''] = process.argv.slice(2);
 const key = { kid, secret: Buffer.from(secret, 'base64url') };
-const seen: string[] = [];
+/** The last of them, and how many there were. */
+const seen = { count: 0, last: [] as string[] };
+const mostSeen = 200;
 
 interface Message {
   readonly id?: number | string;
@@ -61,9 +63,20 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   request.on('end', () => take(request, response, Buffer.concat(parts).toString('utf8')));
 }
 
+/** Not what router and agent-server ask for themselves, whenever they like. */
+function isOfClient(url: string, body: string): boolean {
+  return (
+    url.startsWith('/api/') || body.includes('"tools/call"') || body.includes('"clientInfo":{"name":"t"')
+  );
+}
+
 function take(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { method = '', url = '', headers } = request;
-  seen.push(`${method} ${url} ${body.slice(0, 500)} ${JSON.stringify(headers).slice(0, 4_000)}`);
+  if (isOfClient(url, body)) {
+    seen.count += 1;
+    seen.last.push(`${method} ${url} ${body.slice(0, 500)} ${JSON.stringify(headers)}`);
+    if (seen.last.length > mostSeen) seen.last.shift();
+  }
   if (url.startsWith('/api/')) send(response, JSON.stringify({ method, url, headers, bytes: body.length }));
   else if (method !== 'POST') response.writeHead(405).end();
   else {
