@@ -11,17 +11,22 @@ export interface Lag {
   readonly count: number;
 }
 
+/** Bytes. */
+export interface Memory {
+  readonly heapUsed: number;
+  readonly heapTotal: number;
+  /** What objects of the heap hold outside of it. */
+  readonly external: number;
+  readonly rss: number;
+}
+
 /** What a process says of itself; see programs/probe.mjs. */
 export interface Probe {
   readonly nodeFlags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  heap(): Promise<{
-    readonly heapUsed: number;
-    readonly heapTotal: number;
-    /** What objects of the heap hold outside of it. */
-    readonly external: number;
-    readonly rss: number;
-  }>;
+  heap(): Promise<Memory>;
+  /** After free pages were given back, which V8 else keeps. */
+  floor(): Promise<Memory>;
   /** Since the last time it was asked. */
   lag(): Promise<Lag>;
   /** Timers, sockets and what else keeps it alive, counted by kind. */
@@ -41,6 +46,7 @@ export function createProbe(scope: Scope, options: { readonly ballastMiB?: numbe
     nodeFlags: ['--expose-gc', '--import', join(import.meta.dirname, '../programs/probe.mjs')],
     env: { PROBE_SOCKET: socket, PROBE_BALLAST_MIB: String(options.ballastMiB ?? 0) },
     heap: () => ask('heap'),
+    floor: () => ask('floor'),
     lag: () => ask('lag'),
     resources: () => ask('resources'),
   };

@@ -1,6 +1,7 @@
 // Loaded into a process that is measured, by `node --import`: answers one word a connection on PROBE_SOCKET with a
 // line of JSON, so that memory and event-loop lag are seen from within without the product knowing of it.
 //   heap: bytes in use after a collection (needs --expose-gc) · lag: milliseconds since the last `lag`
+//   floor: the same after a collection that gives free pages back, which V8 else keeps for what may come
 //   resources: what keeps the process alive, by kind, as process.getActiveResourcesInfo says
 // PROBE_BALLAST_MIB fills the heap with live objects first.
 import { createServer } from 'node:net';
@@ -13,6 +14,15 @@ lag.enable();
 function heap() {
   globalThis.gc?.();
   globalThis.gc?.();
+  return memory();
+}
+
+function floor() {
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  return memory();
+}
+
+function memory() {
   const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
   return { heapUsed, heapTotal, external, rss };
 }
@@ -49,7 +59,7 @@ function resources() {
   return counts;
 }
 
-const answers = { heap, lag: takeLag, resources, size: () => ({ objects: ballast.length }) };
+const answers = { heap, floor, lag: takeLag, resources, size: () => ({ objects: ballast.length }) };
 const server = createServer((socket) => {
   socket.on('error', () => undefined);
   socket.once('data', (word) => socket.end(`${JSON.stringify(answers[String(word).trim()]())}\n`));

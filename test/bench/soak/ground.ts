@@ -15,7 +15,7 @@ export interface UpstreamCount {
   readonly minted: number;
 }
 
-/** One process at one moment, after a collection. */
+/** One process at one moment, after a collection that gives free pages back. */
 export interface Standing {
   readonly rssMiB: number;
   /** In use. */
@@ -109,7 +109,7 @@ function startWith({ nodeFlags, env }: Probe) {
 }
 
 async function stand({ pid }: Started | BenchAgentServer, probe: Probe): Promise<Standing> {
-  const { heapUsed, heapTotal, external } = await probe.heap();
+  const { heapUsed, heapTotal, external } = await probe.floor();
   return {
     heapMiB: heapUsed / 1_048_576,
     heldMiB: (heapTotal + external) / 1_048_576,
