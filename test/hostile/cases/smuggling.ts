@@ -258,12 +258,15 @@ async function control(place: Place, bytes: Payload['bytes']): Promise<string> {
   return 'without it both requests are served';
 }
 
+/** To one agent behind its agent-server, and to several. */
+const tried = surfaces.slice(1);
+
 /** Bytes whose end two parsers see in different places; or that are no request at all. */
 export const smuggling: readonly HostileCase[] = Object.entries(payloads).map(([name, payload]) => ({
   name: `smuggling: ${name}`,
   async attack(place) {
     const refusals: Refusal[] = [];
-    for (const path of surfaces) {
+    for (const path of tried) {
       const outcome = await attempt(place, place.router.port, path, payload.bytes);
       refusals.push(judge(path, outcome, payload));
     }
