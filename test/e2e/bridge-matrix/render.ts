@@ -1,5 +1,5 @@
 import type { Feature } from './feature.ts';
-import { groups } from './matrix.ts';
+import { features, groups } from './matrix.ts';
 import type { Surface } from './stand.ts';
 import { nameOf, type Outcome, type Way, ways, yearOf } from './ways.ts';
 
@@ -41,16 +41,16 @@ standard input and output.
 
 /** The page, from whole findings. */
 export function renderMatrix(findings: Findings): string {
-  const tables = Object.entries(groups).map(([group, features]) => tableOf(group, features, findings));
+  const tables = Object.entries(groups).map(([group, its]) => tableOf(group, its, findings));
   return [head, ...tables, countsOf(findings), routeDifferences(findings), legend()].join('\n');
 }
 
-function tableOf(group: string, features: readonly Feature[], findings: Findings): string {
+function tableOf(group: string, itsFeatures: readonly Feature[], findings: Findings): string {
   const columns = ways.map(
     ({ client, server, transport }) =>
       `${yearOf(client)} → ${yearOf(server)}, ${transport === 'http' ? 'HTTP' : 'stdio'}`,
   );
-  const rows = features.map((feature) => [
+  const rows = itsFeatures.map((feature) => [
     feature.name,
     ...ways.map((way) => findings.get('agent', way, feature) ?? '?'),
   ]);
@@ -69,8 +69,6 @@ ${outcomes.length} cells: ${count('passed')} passed, ${count('refused')} refused
 `;
 }
 
-const featureList = Object.values(groups).flat();
-
 /** Where clients that come by a Route, whose lists are merged, find something else. */
 function routeDifferences(findings: Findings): string {
   const others = findings
@@ -83,7 +81,7 @@ function routeDifferences(findings: Findings): string {
 }
 
 function legend(): string {
-  return `## What is looked at\n\n${featureList.map(({ name, what }) => `- **${name}**: ${what}.`).join('\n')}\n`;
+  return `## What is looked at\n\n${features.map(({ name, what }) => `- **${name}**: ${what}.`).join('\n')}\n`;
 }
 
 function markdownTable([header = [], ...rows]: readonly (readonly string[])[]): string {
