@@ -70,11 +70,12 @@ export function splitList(text: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** `name=NUMBER,name=NUMBER`, each name one of `defaults`, each number at least 1. Throws Usage. */
+/** `name=NUMBER,name=NUMBER`, each name one of `defaults`, each number at least 1, or 0 where that is one. Throws Usage. */
 export function parseLimits<Limits extends object>(
   flag: string,
   text: string,
   defaults: Limits,
+  mayBeZero: readonly (keyof Limits)[] = [],
 ): Partial<Limits> {
   const entries = splitList(text).map((part) => {
     const [name = '', value = '', ...rest] = part.split('=');
@@ -82,7 +83,8 @@ export function parseLimits<Limits extends object>(
       const known = Object.keys(defaults).join(', ');
       throw usage(`--${flag}: there is no limit "${name}"`, `Limits are ${known}.`);
     }
-    if (rest.length > 0 || !/^[1-9]\d{0,14}$/.test(value)) {
+    const isZero = value === '0' && mayBeZero.includes(name as keyof Limits);
+    if (rest.length > 0 || !(isZero || /^[1-9]\d{0,14}$/.test(value))) {
       throw usage(`--${flag}: ${name} must be a whole number above 0, not "${value}"`);
     }
     return [name, Number(value)] as const;

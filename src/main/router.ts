@@ -46,7 +46,7 @@ async function start(): Promise<Running> {
       ...common,
       tables,
       keys,
-      limits: parseLimits('limits', flags.limits, defaultLimits),
+      limits: parseLimits('limits', flags.limits, defaultLimits, ['listsAhead']),
       // A socket that outlives routers holds connections already: one that knows no keys would refuse their calls.
       listenAfter: Promise.race([following.synced, systemClock.sleep(patienceMs)]),
       accessLog: createAccessLog('router'),

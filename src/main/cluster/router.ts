@@ -41,7 +41,7 @@ async function start(): Promise<Running> {
     public: parseHostPort('listen', flags.listen),
     agents: parseHostPort('agents-listen', flags['agents-listen']),
   };
-  const limits = parseLimits('limits', flags.limits, defaultLimits);
+  const limits = parseLimits('limits', flags.limits, defaultLimits, ['listsAhead']);
   const hostClaims = parseHostClaims('host-claims', flags['host-claims']);
   const lameDuckMs = parseWhole('drain-seconds', flags['drain-seconds'], 0, 3_600) * 1000;
   const program = await openProgram('router', flags, log);
