@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '#api/meta.ts';
 import { systemClock } from '#kit/clock.ts';
+import { createLineDecoder } from '#kit/line-decoder.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';
 import { createCache } from '#kube/cache.ts';
 import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { createInformer } from '#kube/informer.ts';
-import { createLineDecoder } from '#kit/line-decoder.ts';
 
 const objects = 10_000;
 const events = 100_000;
