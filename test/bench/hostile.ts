@@ -102,6 +102,8 @@ async function measureGroup<P extends Place>(
     const outcome = skipped === undefined ? await measure(place, group, one) : { name: one.name, skipped };
     if ('skipped' in outcome) console.log(`  NOT TRIED: ${outcome.name}: ${outcome.skipped}`);
     if ('failed' in outcome) console.log(`  FAILED: ${outcome.name}: ${outcome.failed}`);
+    if ('lag' in outcome)
+      console.log(`  ${outcome.name}: ${Math.round(outcome.ms)} ms, ${outcome.answer.slice(0, 60)}`);
     taken.push(outcome);
   }
 }
