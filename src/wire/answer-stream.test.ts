@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createAnswerReader } from './answer-stream.ts';
+import { createBodyReader } from './answer-stream.ts';
 
 const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
 
@@ -9,7 +9,7 @@ const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-
 function readPieces(bytes: Buffer, cuts: readonly number[]): string {
   const borders = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
   const read: Buffer[] = [];
-  const reader = createAnswerReader((piece) => read.push(Buffer.from(piece)));
+  const reader = createBodyReader((piece) => read.push(Buffer.from(piece)));
   let isComplete = false;
   for (let index = 1; index < borders.length; index += 1) {
     isComplete = reader.push(bytes.subarray(borders[index - 1], borders[index]));

@@ -3,7 +3,7 @@ import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { createLineDecoder } from '#kit/line-decoder.ts';
 import type { Random } from '#kit/random.ts';
-import { createAnswerReader } from './answer-stream.ts';
+import { createBodyReader } from './answer-stream.ts';
 import { changesBinding } from './binding.ts';
 import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
@@ -70,7 +70,7 @@ function followSocket(
   const { clock, signal } = options;
   const idle = options.idleTimeoutMs ?? 45_000;
   const lines = createLineDecoder(options.maxLineBytes ?? 65_536);
-  const reader = createAnswerReader((piece) => {
+  const reader = createBodyReader((piece) => {
     for (const line of lines.push(piece)) {
       const change = parseChange(line);
       // Nobody wants to hear of what came with the line after which they had enough.

@@ -3,6 +3,8 @@ import { messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
 import { challengeQuery, proofPath, provenKey } from './challenge.ts';
 import { WireError } from './errors.ts';
+import { AnswerReader } from './http1/answer-reader.ts';
+import type { AnswerHead } from './http1/read-head.ts';
 import type { WireKey } from './keys.ts';
 
 export interface ConnectOptions {
@@ -84,12 +86,18 @@ async function demandProof(socket: Socket, options: ConnectOptions): Promise<Wir
 const longestAnswer = 4096;
 
 /**
- * Reads one small HTTP/1.1 answer with a Content-Length; the body's text. By `readable`, not `data`: when that
- * listener goes the stream is as if never read, so that whoever gets the socket next may read it either way.
+ * Reads one small answer; its body's text. By `readable`, not `data`: when that listener goes the stream is as if
+ * never read, so that whoever gets the socket next may read it either way.
  */
 function readAnswer(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
-    let received = Buffer.alloc(0);
+    const parts: Buffer[] = [];
+    const reader = new AnswerReader('GET', {
+      interim: () => undefined,
+      head: checkHead,
+      data: (chunk) => parts.push(chunk),
+    });
+    let received = 0;
     const finish = (outcome: () => void) => {
       socket.off('readable', onReadable).off('error', onError).off('close', onClose);
       outcome();
@@ -101,61 +109,22 @@ function readAnswer(socket: Socket): Promise<string> {
     const onReadable = () => {
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
-      received = Buffer.concat([received, chunk]);
-      if (received.length > longestAnswer) return fail('the answer is too long');
-      const parsed = parseAnswer(received);
-      if (parsed === 'incomplete') return;
-      if (parsed.problem !== undefined) return fail(parsed.problem);
-      finish(() => resolve(parsed.body));
+      received += chunk.length;
+      if (received > longestAnswer) return fail('the answer is too long');
+      try {
+        reader.push(chunk);
+      } catch (error) {
+        return fail(messageOf(error));
+      }
+      if (reader.done) finish(() => resolve(Buffer.concat(parts).toString('utf8')));
     };
     socket.on('readable', onReadable).on('error', onError).on('close', onClose);
   });
 }
 
-type Answer = 'incomplete' | { readonly problem?: string; readonly body: string };
-
-function parseAnswer(received: Buffer): Answer {
-  const end = received.indexOf('\r\n\r\n');
-  if (end < 0) return 'incomplete';
-  const [status = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
-  if (!/^HTTP\/1\.1 200 /.test(status)) return { problem: `answered "${status.slice(0, 80)}"`, body: '' };
-  const headers = new Map(lines.map(splitHeader));
-  const closes = headers.get('connection')?.toLowerCase() === 'close';
-  const body = received.subarray(end + 4);
-  if (closes) return { problem: 'the connection is not kept alive', body: '' };
-  if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked')
-    return readChunks(body.toString('latin1'));
-  const length = Number(headers.get('content-length') ?? Number.NaN);
-  if (!Number.isInteger(length)) return { problem: 'the answer has no length', body: '' };
-  if (body.length < length) return 'incomplete';
-  if (body.length > length) return { problem: 'bytes follow the answer', body: '' };
-  return { body: body.toString('utf8') };
-}
-
-/** Chunks without extensions or trailers (RFC 9112 §7.1); the proof is plain ASCII. */
-function readChunks(text: string): Answer {
-  let body = '';
-  let at = 0;
-  for (;;) {
-    const line = text.indexOf('\r\n', at);
-    if (line < 0) return 'incomplete';
-    const size = text.slice(at, line);
-    if (!/^[0-9a-fA-F]{1,4}$/.test(size)) return { problem: 'a chunk has no size', body: '' };
-    const start = line + 2;
-    const next = start + Number.parseInt(size, 16) + 2;
-    if (text.length < next) return 'incomplete';
-    if (text.slice(next - 2, next) !== '\r\n') return { problem: 'a chunk has no end', body: '' };
-    if (next - 2 === start) break;
-    body += text.slice(start, next - 2);
-    at = next;
-  }
-  const rest = text.slice(at).replace(/^0+\r\n\r\n/, '');
-  return rest === '' ? { body } : { problem: 'bytes follow the answer', body: '' };
-}
-
-function splitHeader(line: string): [string, string] {
-  const colon = line.indexOf(':');
-  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+function checkHead({ status, keepAlive }: AnswerHead): void {
+  if (status !== 200) throw new Error(`answered ${status}`);
+  if (!keepAlive) throw new Error('the connection is not kept alive');
 }
 
 function parseBody(text: string): unknown {

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '#kit/clock.ts';
 import type { ProvenConnection } from '#wire/connect.ts';
+import { createConnectionPool } from '#wire/http1/connection-pool.ts';
+import type { HttpHandler, HttpRequest } from '#wire/http1/message.ts';
 import type { WireKey } from '#wire/keys.ts';
-import { createConnectionPool } from './http1/connection-pool.ts';
-import type { HttpHandler, HttpRequest } from './http1/message.ts';
 
 /** Kept-alive, proven connections to one instance of an agent. */
 export interface AgentPool {

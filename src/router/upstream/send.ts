@@ -4,6 +4,7 @@ import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
 import { type CallBinding, streamBinding } from '#wire/binding.ts';
 import type { McpContext } from '#wire/claims.ts';
+import type { HttpFlow, HttpHandler, HttpHeaders } from '#wire/http1/message.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { mintInvocation } from '#wire/token.ts';
 import type { Caller } from '../caller.ts';
@@ -12,7 +13,6 @@ import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
 import type { AgentPool } from './agent-pool.ts';
-import type { HttpFlow, HttpHandler, HttpHeaders } from './http1/message.ts';
 import type { Pools } from './pools.ts';
 import { findReady, type Ready, type ReadyOptions } from './ready.ts';
 
