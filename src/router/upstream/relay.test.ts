@@ -12,7 +12,7 @@ const call = {} as AgentCall;
 const chunk = Buffer.alloc(64 * 1024, 'x');
 
 /** A relay to a real client; the test gives what the agent would. */
-async function start(t: TestContext) {
+async function start(t: TestContext, headers: Record<string, string> = {}, first = 'first') {
   const clock = createFakeClock();
   const flow = { resumed: 0, aborted: 0 };
   let sink: AnswerSink | undefined;
@@ -22,12 +22,15 @@ async function start(t: TestContext) {
     },
   };
   let response: ServerResponse | undefined;
+  function begin(client: ServerResponse): void {
+    const services = { sender, clock, limits: { unreadMs: 30_000 } };
+    relay(services, call, client, { headers: () => headers, fail: () => client.destroy() });
+  }
   const server = createServer((_, client) => {
     response = client;
-    const services = { sender, clock, limits: { unreadMs: 30_000 } };
-    relay(services, call, client, { headers: () => ({}), fail: () => client.destroy() });
+    begin(client);
     sink?.head(200, {});
-    sink?.data(Buffer.from('first'));
+    if (first !== '') sink?.data(Buffer.from(first));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
@@ -39,7 +42,14 @@ async function start(t: TestContext) {
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   answer.on('error', () => undefined);
   assert.ok(sink !== undefined && response !== undefined);
-  return { clock, flow, sink, response, answer };
+  const served = response;
+  /** Another call of the same request. */
+  function again(): AnswerSink {
+    begin(served);
+    assert.ok(sink !== undefined);
+    return sink;
+  }
+  return { clock, flow, sink, response, answer, again };
 }
 
 /** Gives the client more than it takes. */
@@ -106,4 +116,22 @@ test('an answer that begins after the router ended it is dropped', bounded, asyn
   response.end();
   sink.head(200, {});
   assert.equal(flow.aborted, 1);
+});
+
+test('a call for a client that is gone already is ended at once, and takes nothing', bounded, async (t) => {
+  const { flow, sink, response, answer, again, clock } = await start(t);
+  answer.destroy();
+  await until(() => flow.aborted === 1, 'the first call to be aborted');
+  assert.equal(response.destroyed, true);
+  const late = again();
+  assert.equal(flow.aborted, 2);
+  late.head(200, {});
+  assert.equal(late.data(chunk), true);
+  assert.equal(sink.data(chunk), true);
+  assert.equal(clock.pending, 0);
+});
+
+test('the head of an event stream goes out before its first event', bounded, async (t) => {
+  const { answer } = await start(t, { 'content-type': 'text/event-stream' }, '');
+  assert.equal(answer.headers['content-type'], 'text/event-stream');
 });

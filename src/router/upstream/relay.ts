@@ -48,6 +48,7 @@ export function relay(
 /** A body of no more bytes waits for its end, which has almost always come along, and goes out with the head at once. */
 const smallBytes = 16 * 1024;
 const nothing: Buffer = Buffer.alloc(0);
+const eventStream = 'text/event-stream';
 
 interface Head {
   readonly status: number;
@@ -76,6 +77,12 @@ class Relay implements AnswerSink {
     this.#client = client;
     this.#services = services;
     this.#options = options;
+    // A call waits for many things before it comes here: its client may have gone meanwhile, and closes no second time.
+    if (client.destroyed) {
+      this.#over = true;
+      flow.abort();
+      return;
+    }
     client.on('close', () => {
       this.#cancelUnread?.();
       if (!this.#over) flow.abort();
@@ -99,6 +106,8 @@ class Relay implements AnswerSink {
       return;
     }
     this.#client.writeHead(status, passed);
+    // Who opened a stream waits for its head, and the first event may be long in coming.
+    if (String(passed['content-type']).startsWith(eventStream)) this.#client.flushHeaders();
   }
 
   data(chunk: Buffer): boolean {
@@ -175,9 +184,12 @@ class Relay implements AnswerSink {
     });
   }
 
-  /** True when the router has ended the answer already, as it ends streams when it stops: the rest is for nobody. */
+  /**
+   * True when the client is gone, or the router has ended the answer already, as it ends streams when it stops: the rest
+   * is for nobody.
+   */
   #isEnded(): boolean {
-    if (!this.#client.writableEnded) return false;
+    if (!this.#client.writableEnded && !this.#client.destroyed) return false;
     this.#flow.abort();
     return true;
   }
