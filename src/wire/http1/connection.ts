@@ -193,7 +193,8 @@ class Running implements HttpFlow {
   readonly #now: () => number;
   readonly #socket: Socket;
   readonly #onAbort: () => void;
-  #aborted = false;
+  /** Nobody is told more, and its flow does nothing: the connection may have another request by now. */
+  #over = false;
   #at: number;
   paused = false;
   /** Something of it went out. */
@@ -217,10 +218,10 @@ class Running implements HttpFlow {
     this.#at = now();
     this.#reader = new AnswerReader(request.method, {
       interim: () => {
-        if (!this.#aborted) handler.interim();
+        if (!this.#over) handler.interim();
       },
       head: ({ status, headers }) => {
-        if (!this.#aborted) handler.head(status, headers);
+        if (!this.#over) handler.head(status, headers);
       },
       data: (chunk) => this.#data(chunk),
     });
@@ -256,30 +257,34 @@ class Running implements HttpFlow {
 
   finish(): void {
     this.stopSending?.();
+    if (this.#over) return;
+    this.#over = true;
     this.#handler.ended();
   }
 
   fail(error: Error): void {
     this.stopSending?.();
-    if (!this.#aborted) this.#handler.failed(error);
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.failed(error);
   }
 
   resume(): void {
-    if (!this.paused || this.#aborted) return;
+    if (!this.paused || this.#over) return;
     this.paused = false;
     this.touch();
     this.#socket.resume();
   }
 
   abort(): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
+    if (this.#over) return;
+    this.#over = true;
     this.stopSending?.();
     if (!this.done) this.#onAbort();
   }
 
   #data(chunk: Buffer): void {
-    if (this.#aborted || this.#handler.data(chunk) || this.paused) return;
+    if (this.#over || this.#handler.data(chunk) || this.paused) return;
     this.paused = true;
     this.#socket.pause();
   }

@@ -289,6 +289,39 @@ test(
   },
 );
 
+test(
+  'who goes on late with an answer that has ended lets nothing of the next one through',
+  bounded,
+  async (t) => {
+    const size = 8 * 1024 * 1024;
+    const { pool, sockets } = await startPeer(t, (socket, text) => {
+      if (text.startsWith('GET /small')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc');
+      else {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
+        socket.write(Buffer.alloc(size, 'a'));
+      }
+    });
+    const first = ask(pool, { path: '/small' }, { data: () => false });
+    await first.done;
+    let got = 0;
+    ask(
+      pool,
+      { path: '/large' },
+      {
+        data(chunk) {
+          got += chunk.length;
+          return false;
+        },
+      },
+    ).done.catch(() => undefined);
+    while (got === 0) await new Promise(setImmediate);
+    first.told.flow?.resume();
+    for (let turn = 0; turn < 1_000; turn += 1) await new Promise(setImmediate);
+    assert.equal(sockets.length, 1);
+    assert.ok(got <= 256 * 1024, `${got} bytes came`);
+  },
+);
+
 test('a pool that closes lets what runs and waits end, and takes nothing new', bounded, async (t) => {
   const held: Socket[] = [];
   const { pool } = await startPeer(t, (socket) => void held.push(socket));
