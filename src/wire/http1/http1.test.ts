@@ -218,6 +218,24 @@ test(
   },
 );
 
+test('the rest of a body that was answered early is taken and dropped', bounded, async (t) => {
+  const { pool, sockets } = await startPeer(t, (socket) => socket.pause());
+  let left = 64;
+  const body = new Readable({
+    read() {
+      left -= 1;
+      this.push(left < 0 ? null : Buffer.alloc(1024 * 1024));
+    },
+  });
+  const { told, done } = ask(pool, { method: 'POST', body });
+  while (!body.isPaused()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const ended = once(body, 'end');
+  sockets[0]?.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n');
+  await done;
+  assert.equal(told.status, 413);
+  await ended;
+});
+
 test('requests beyond the connections wait for one, in order', bounded, async (t) => {
   const held: Socket[] = [];
   const { pool, sockets } = await startPeer(t, (socket) => void held.push(socket));

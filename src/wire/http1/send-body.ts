@@ -9,7 +9,10 @@ export interface BodyOptions {
   readonly done: (problem: string | undefined) => void;
 }
 
-/** Streams a body onto a connection, no faster than that takes it. Returns a function that stops it at once. */
+/**
+ * Streams a body onto a connection, no faster than that takes it. Returns a function that stops it at once; what is left
+ * of the body then flows on and is dropped: whoever sends it may look for the answer only behind it.
+ */
 export function sendBody(body: Readable, socket: Socket, { bytes, progress, done }: BodyOptions): () => void {
   let sent = 0;
   let over = false;
@@ -17,6 +20,7 @@ export function sendBody(body: Readable, socket: Socket, { bytes, progress, done
     over = true;
     body.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
     socket.off('drain', onDrain);
+    if (body.isPaused()) body.resume();
   };
   const finish = (problem: string | undefined) => {
     if (over) return;
