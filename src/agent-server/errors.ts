@@ -16,6 +16,8 @@ export type AgentServerErrorCode =
   | 'UpstreamTimeout'
   /** The upstream answered something that is not MCP. */
   | 'UpstreamInvalid'
+  /** There is no room for one more connection to a remote upstream now; those that there are go on. */
+  | 'UpstreamBusy'
   /** The egress proxy does not let the agent reach a remote upstream. */
   | 'UpstreamNotAllowed'
   /** A remote upstream, or its authorization server, refuses the agent's credentials. */

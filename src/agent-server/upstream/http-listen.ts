@@ -1,6 +1,6 @@
 import { type BackoffOptions, backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
-import { messageOf } from '#kit/errors.ts';
+import { codeOf, messageOf } from '#kit/errors.ts';
 import type { HttpAnswer, Resume } from './http-exchange.ts';
 
 export interface StreamOptions {
@@ -12,6 +12,9 @@ export interface StreamOptions {
   /** The server could not be reached twice in a row. */
   onLost(reason: string): void;
 }
+
+/** Says nothing of whether the server is there: calls go on, and the next look at the server decides. */
+const ofThisAlone: ReadonlySet<string | undefined> = new Set(['UpstreamBusy', 'UpstreamUnauthorized']);
 
 const again: BackoffOptions = { initial: 1000, max: 60_000, jitter: 0 };
 /** Milliseconds after which a stream that ends is no failure. */
@@ -33,8 +36,8 @@ export async function followStream(options: StreamOptions, signal: AbortSignal):
       unreached = 0;
     } catch (error) {
       resume = undefined;
-      unreached += 1;
       if (signal.aborted) return;
+      if (!ofThisAlone.has(codeOf(error))) unreached += 1;
       if (unreached > 1) return options.onLost(messageOf(error));
     }
     short = clock.monotonic() - begun > stableMs ? 0 : short + 1;

@@ -112,7 +112,7 @@ function watched(connection: HttpConnection, clock: Clock, probeMs: number): Htt
     looking ??= connection
       .probe(call)
       .catch((error: unknown) => {
-        if (!stop.signal.aborted && !(error instanceof RpcError)) connection.markClosed(messageOf(error));
+        if (!stop.signal.aborted && isLoss(error)) connection.markClosed(messageOf(error));
       })
       .then(() => {
         looking = undefined;
@@ -142,6 +142,11 @@ function watched(connection: HttpConnection, clock: Clock, probeMs: number): Htt
       return connection.close();
     },
   };
+}
+
+/** A server's own error is an answer, and what had no room to be asked was not asked. */
+function isLoss(error: unknown): boolean {
+  return !(error instanceof RpcError) && codeOf(error) !== 'UpstreamBusy';
 }
 
 const suspicious: ReadonlySet<string | undefined> = new Set(['UpstreamUnauthorized', 'UpstreamInvalid']);

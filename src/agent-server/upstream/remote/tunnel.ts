@@ -1,10 +1,10 @@
-import { Agent, type ClientRequestArgs } from 'node:http';
+import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
-import { AgentServerError } from '../../errors.ts';
+import { AgentServerError, type AgentServerErrorCode } from '../../errors.ts';
 
 export interface WayOut {
   /** Port on 127.0.0.1 that leads to the egress proxy; undefined: connections go out straight. */
@@ -19,6 +19,7 @@ export interface WayOut {
 export interface TunnelOptions extends WayOut {
   /** Whether connections are encrypted. A certificate that is not right is an error, always. */
   readonly tls: boolean;
+  /** Connections at once, those that are being opened among them. */
   readonly maxSockets: number;
 }
 
@@ -36,16 +37,34 @@ export class TunnelAgent extends Agent {
   }
 
   override createConnection(
-    { host, port }: ClientRequestArgs,
+    options: ClientRequestArgs,
     callback?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
-    const target = { host: host ?? '', port: Number(port) };
+    const target = { host: options.host ?? '', port: Number(options.port) };
     const tell = callback as ((error: Error | null, socket?: Duplex) => void) | undefined;
+    // Node counts a connection once it stands: one that is being opened takes its place from here.
+    this.maxSockets -= 1;
     this.#open(target).then(
-      (socket) => tell?.(null, socket),
-      (error: unknown) => tell?.(error as Error),
+      (socket) => {
+        this.maxSockets += 1;
+        tell?.(null, socket);
+      },
+      (error: unknown) => {
+        this.maxSockets += 1;
+        tell?.(error as Error);
+        // After the request that it was for has failed: Node may have left that in the queue.
+        process.nextTick(() => this.#passOn(options));
+      },
     );
     return undefined;
+  }
+
+  /** The place of a connection that could not be had goes to the request that waits longest, which no other may ever serve. */
+  #passOn(options: ClientRequestArgs): void {
+    const waiting = this.requests[this.getName(options)];
+    let next = waiting?.shift();
+    while (next?.destroyed || next?.closed) next = waiting?.shift();
+    if (next !== undefined) (this as unknown as TakesRequests).addRequest(next, options);
   }
 
   async #open(target: Target): Promise<Socket> {
@@ -85,6 +104,11 @@ export class TunnelAgent extends Agent {
   }
 }
 
+/** What every agent of Node has and its types leave out. */
+interface TakesRequests {
+  addRequest(request: ClientRequest, options: ClientRequestArgs): void;
+}
+
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -108,9 +132,16 @@ async function askForTunnel(socket: Socket, { host, port }: Target): Promise<voi
   const { status, body } = await readAnswer(socket);
   if (status === 200) return;
   const said = body.replaceAll(/\s+/g, ' ').trim() || `HTTP ${status}`;
-  const code = status === 403 ? 'UpstreamNotAllowed' : 'UpstreamLost';
-  throw new AgentServerError(code, `${authority} cannot be reached: ${said}`);
+  throw new AgentServerError(
+    refusals.get(status) ?? 'UpstreamLost',
+    `${authority} cannot be reached: ${said}`,
+  );
 }
+
+const refusals: ReadonlyMap<number, AgentServerErrorCode> = new Map([
+  [403, 'UpstreamNotAllowed'],
+  [429, 'UpstreamBusy'],
+]);
 
 /** The head of an answer that lets through, the whole of another. */
 function readAnswer(socket: Socket): Promise<{ readonly status: number; readonly body: string }> {
