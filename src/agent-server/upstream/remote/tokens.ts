@@ -32,9 +32,12 @@ export interface Tokens {
   current(): Promise<string | undefined>;
   /** Another token than `refused`, by what the server said to it; undefined: no other would be any better. */
   renew(challenge: Challenge, refused: string | undefined): Promise<string | undefined>;
-  /** A token that was new is refused as well: for a while nobody asks for another. */
+  /**
+   * A token that was new is refused as well: for a while nobody asks for another. It stays in use, because what is
+   * refused may be one call alone.
+   */
   giveUp(refused: string | undefined, error: AgentServerError): void;
-  /** The server has taken a token: failures before count no more. */
+  /** The server has taken a token: failures whose pause is over count no more. */
   served(): void;
 }
 
@@ -104,7 +107,6 @@ class ClientCredentials implements Tokens {
 
   giveUp(refused: string | undefined, error: AgentServerError): void {
     if (this.#held?.token !== refused) return;
-    this.#held = undefined;
     this.#fail(error, this.#options.secrets());
   }
 
@@ -142,6 +144,7 @@ class ClientCredentials implements Tokens {
   }
 
   served(): void {
+    if (this.#failed === undefined || this.#options.clock.monotonic() < this.#failed.notBefore) return;
     this.#failed = undefined;
   }
 
