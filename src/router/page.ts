@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { endWith } from './write-long.ts';
 
 /** What answers at one place of its own: everything that neither speaks MCP nor is an agent's HTTP API. */
 export interface Page {
@@ -20,7 +21,7 @@ export function writeText(
   if (response.destroyed) return;
   const about = { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text) };
   response.writeHead(status, { ...about, ...headers });
-  response.end(text);
+  endWith(response, text, 'utf8');
 }
 
 export function writeNotFound(response: ServerResponse): void {

@@ -9,6 +9,7 @@ import {
   RpcError,
 } from '#mcp/jsonrpc.ts';
 import { RouterError } from '../errors.ts';
+import { endWith } from '../write-long.ts';
 import { SessionGone } from './inbound.ts';
 
 /** HTTP status of an error that the endpoint itself found; whatever a handler says goes with 200. */
@@ -56,5 +57,5 @@ export function writeJsonText(
   const length = Buffer.byteLength(text);
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers });
   // Plain ASCII, which is written without a look at each character.
-  response.end(text, length === text.length ? 'latin1' : 'utf8');
+  endWith(response, text, length === text.length ? 'latin1' : 'utf8');
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createFakeClock, until } from '#test/fixtures/fake-clock.ts';
+import { createFakeClock, type FakeClock, until } from '#test/fixtures/fake-clock.ts';
 import { relay } from './relay.ts';
 import type { AgentCall, AnswerSink, Sender } from './send.ts';
 
@@ -134,4 +134,36 @@ test('a call for a client that is gone already is ended at once, and takes nothi
 test('the head of an event stream goes out before its first event', bounded, async (t) => {
   const { answer } = await start(t, { 'content-type': 'text/event-stream' }, '');
   assert.equal(answer.headers['content-type'], 'text/event-stream');
+});
+
+/** Reads on and on, slowly: so many bytes, then ten seconds nothing. The number of bytes in all. */
+async function readSlowly(answer: IncomingMessage, clock: FakeClock, bytes: number): Promise<number> {
+  let total = 0;
+  let pauseAt = bytes;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    total += part.length;
+    if (total < pauseAt) continue;
+    pauseAt += bytes;
+    await clock.advance(10_000);
+  }
+  return total;
+}
+
+test('a client that reads a long piece slowly gets it whole, and what follows', bounded, async (t) => {
+  const { clock, flow, sink, answer } = await start(t);
+  assert.equal(sink.data(Buffer.alloc(60_000_000, 'x')), false);
+  assert.equal(sink.data(Buffer.from('last')), false);
+  sink.ended();
+  assert.equal(await readSlowly(answer, clock, 8_000_000), 'first'.length + 60_000_000 + 'last'.length);
+  assert.equal(flow.aborted, 0);
+  assert.equal(clock.pending, 0);
+});
+
+test('a client that reads of a long piece a part and no more is cut off', bounded, async (t) => {
+  const { clock, sink, response, answer } = await start(t);
+  sink.data(Buffer.alloc(60_000_000, 'x'));
+  await once(answer, 'readable');
+  answer.read();
+  await clock.advance(60_000);
+  assert.equal(response.destroyed, true);
 });

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
 import type { RouterError } from '../errors.ts';
 import type { RouterLimits } from '../limits.ts';
+import { pieceBytes, writePieces } from '../write-long.ts';
 import type { AgentCall, AnswerHeaders, AnswerSink, Flow, Sender } from './send.ts';
 
 export interface RelayServices {
@@ -67,6 +68,8 @@ class Relay implements AnswerSink {
   #head: Head | undefined;
   /** The whole body that goes with the head. */
   #body: Buffer | undefined;
+  /** Of what goes out in pieces: what is not written yet. */
+  #left = nothing;
   /** Nothing more comes from the agent. */
   #over = false;
   /** Takes the deadline back, while the client has something to read. */
@@ -130,8 +133,7 @@ class Relay implements AnswerSink {
     if (this.#head !== undefined) this.#sendHead(this.#head);
     // As text, because node puts no bytes into one packet with the head, but text of the same encoding it does.
     if (this.#body !== undefined) this.#client.end(this.#body.toString('latin1'), 'latin1');
-    else if (rest.length === 0) this.#client.end();
-    else this.#client.end(rest);
+    else this.#finish(rest);
   }
 
   failed(error: RouterError): void {
@@ -161,15 +163,40 @@ class Relay implements AnswerSink {
       this.#flow.abort();
       const last = transform.refuse?.(error);
       if (last === undefined) this.#client.destroy();
-      else this.#client.end(last);
+      else this.#finish(last);
       return undefined;
     }
   }
 
   #write(chunk: string | Buffer): boolean {
-    if (this.#isEnded() || this.#client.write(chunk)) return true;
+    if (this.#isEnded() || this.#pass(chunk)) return true;
     if (this.#cancelUnread === undefined) this.#awaitReader();
     return false;
+  }
+
+  /** Whether the client takes more at once. */
+  #pass(chunk: string | Buffer): boolean {
+    if (this.#left.length === 0 && chunk.length <= pieceBytes) return this.#client.write(chunk);
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const isWaiting = this.#left.length > 0;
+    this.#left = isWaiting ? Buffer.concat([this.#left, bytes]) : bytes;
+    return !isWaiting && this.#passLeft();
+  }
+
+  #passLeft(): boolean {
+    this.#left = writePieces(this.#client, this.#left);
+    return this.#left.length === 0 && !this.#client.writableNeedDrain;
+  }
+
+  /** The last of the body, after all that is not written yet. */
+  #finish(last: string | Buffer): void {
+    if (this.#left.length === 0 && last.length <= pieceBytes) {
+      if (last.length === 0) this.#client.end();
+      else this.#client.end(last);
+      return;
+    }
+    this.#write(last);
+    if (this.#left.length === 0) this.#client.end();
   }
 
   #awaitReader(): void {
@@ -180,7 +207,10 @@ class Relay implements AnswerSink {
     client.once('drain', () => {
       cancel();
       this.#cancelUnread = undefined;
-      this.#flow.resume();
+      if (this.#left.length > 0 && !this.#passLeft()) this.#awaitReader();
+      if (this.#left.length > 0) return;
+      if (this.#over) client.end();
+      else if (this.#cancelUnread === undefined) this.#flow.resume();
     });
   }
 
