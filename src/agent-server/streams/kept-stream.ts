@@ -116,8 +116,8 @@ export class KeptStream implements StreamOf {
   /** The last message, the answer to the request. */
   finish(json: string): void {
     if (this.#over || this.#gone) return;
-    this.#tell(json, true);
     this.#over = true;
+    this.#tell(json, true);
     this.#endReader();
     this.#rules.onOver(this);
   }
@@ -152,10 +152,21 @@ export class KeptStream implements StreamOf {
   }
 
   forgetEvents(): void {
-    const { bytes } = this;
-    this.#events = [];
-    this.#bytes = 0;
-    if (bytes > 0) this.#rules.onBytes(this, -bytes);
+    this.#keep([]);
+  }
+
+  /** All but the last, which is the answer when the stream is over. False when there are no others. */
+  forgetEarlierEvents(): boolean {
+    if (this.#events.length < 2) return false;
+    this.#keep(this.#events.slice(-1));
+    return true;
+  }
+
+  #keep(events: KeptEvent[]): void {
+    const before = this.#bytes;
+    this.#events = events;
+    this.#bytes = events.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#bytes < before) this.#rules.onBytes(this, this.#bytes - before);
   }
 
   #tell(json: string, isLast: boolean): void {

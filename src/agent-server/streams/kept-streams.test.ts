@@ -117,6 +117,34 @@ test('of one user what is over is forgotten first, then what began first; other 
   assert.equal(streams.bytes, other.bytes + another.bytes);
 });
 
+test('a stream that ends keeps its answer where the limits allow it: whatever else is forgotten', () => {
+  const { streams, open, isKept } = start({ maxStreamBytesPerUser: 2100 });
+  const [ending, running] = [open('a', 'ann'), open('b', 'ann')];
+  ending.send(text);
+  running.send(text);
+  ending.finish(text);
+  assert.ok(isKept('a', ending.name));
+  assert.ok(ending.bytes > 900 && ending.bytes < 1100, 'the answer, and what came before it no more');
+  assert.ok(running.bytes > 0);
+  const another = open('c', 'ann');
+  another.finish(JSON.stringify('x'.repeat(1500)));
+  assert.ok(isKept('c', another.name) && another.bytes > 1500);
+  assert.deepEqual([isKept('a', ending.name), running.bytes], [false, 0]);
+  assert.ok(streams.bytes <= 2100);
+});
+
+test('an answer that the limits do not allow is lost, and whoever comes back is told so', () => {
+  const { streams, open, isKept } = start({ maxStreamBytesPerUser: 500 });
+  const stream = open('a', 'ann');
+  stream.send('{}');
+  stream.finish(text);
+  assert.deepEqual([isKept('a', stream.name), streams.size, streams.bytes], [false, 0, 0]);
+  const tiny = start({ maxStreamBytes: 1 });
+  const short = tiny.open('a');
+  short.finish(text);
+  assert.deepEqual([tiny.isKept('a', short.name), tiny.streams.size, tiny.clock.pending], [false, 0, 0]);
+});
+
 test('of all users the same', () => {
   const { streams, open } = start({ maxStreamBytesInAll: 5000 });
   for (let index = 0; index < 100; index += 1) {
@@ -136,7 +164,7 @@ test('whatever is told, the limits hold, and nothing is left when the sessions h
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const { streams, open } = start({
+      const { streams, open, isKept } = start({
         maxStreamEvents: 4,
         maxStreamBytes: 1500,
         maxStreamBytesPerUser: 2000,
@@ -151,6 +179,9 @@ test('whatever is told, the limits hold, and nothing is left when the sessions h
         else if (what === 'drop' && stream !== undefined) streams.drop(stream);
         else if (what === 'end') streams.endSession(`s${session}`);
         assert.ok(streams.bytes <= 3000 && opened.every(({ bytes }) => bytes <= 1500));
+        assert.ok(
+          opened.every(({ over, bytes, name, session }) => !over || bytes > 0 || !isKept(session, name)),
+        );
         const sum = opened.reduce((total, { bytes }) => total + bytes, 0);
         assert.equal(streams.bytes, sum);
       }

@@ -138,8 +138,9 @@ export class KeptStreams {
 
   #onOver(stream: KeptStream): void {
     if (!this.#streams.has(stream.name)) return;
-    this.#charge(stream, 0);
-    this.#wait(stream);
+    // Whoever comes back to nothing is to hear that the answer is lost.
+    if (stream.bytes === 0) this.drop(stream);
+    else this.#wait(stream);
   }
 
   #wait(stream: KeptStream): void {
@@ -163,17 +164,24 @@ export class KeptStreams {
     this.#all.add(stream, change);
     if (own.bytes === 0) this.#byOwner.delete(stream.owner);
     else this.#byOwner.set(stream.owner, own);
-    this.#shrink(own, maxStreamBytesPerUser);
-    this.#shrink(this.#all, maxStreamBytesInAll);
+    // What goes to make room makes none for itself.
+    if (change <= 0) return;
+    this.#shrink(own, maxStreamBytesPerUser, stream);
+    this.#shrink(this.#all, maxStreamBytesInAll, stream);
   }
 
-  /** What is over goes first, then the events of what began first. */
-  #shrink(share: Share, most: number): void {
+  /**
+   * What is over goes first, then the events of what began first. Of a stream that has just ended, what it told before
+   * its answer goes ahead of those, and the answer last of all.
+   */
+  #shrink(share: Share, most: number, grown: KeptStream): void {
     while (share.bytes > most) {
-      const over = share.over.values().next().value;
+      const over = share.over.values().find((other) => other !== grown);
       const running = share.running.values().next().value;
       if (over !== undefined) this.drop(over);
+      else if (grown.over && grown.forgetEarlierEvents()) continue;
       else if (running !== undefined) running.forgetEvents();
+      else if (grown.bytes > 0) this.drop(grown);
       else return;
     }
   }
