@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { exposeEventId, readEventId } from './event-ids.ts';
 
 test('an event’s id names its agent and says how its answer is read', () => {
-  for (const method of ['tools/call', 'prompts/get', 'resources/read', '']) {
+  const tasks = ['tasks/get', 'tasks/result', 'tasks/cancel'];
+  for (const method of ['tools/call', 'prompts/get', 'resources/read', ...tasks, '']) {
     const event = { agent: 'demo', method, id: 'instance-1.abc/def' };
     assert.deepEqual(readEventId(exposeEventId(event)), event);
   }

@@ -6,11 +6,14 @@ export interface AgentEvent {
   readonly id: string;
 }
 
-/** Answers to these have URIs, each in other places. */
+/** Answers to these have URIs or ids of tasks, each in other places. */
 const letters: ReadonlyMap<string, string> = new Map([
   ['tools/call', 't'],
   ['prompts/get', 'p'],
   ['resources/read', 'r'],
+  ['tasks/get', 'g'],
+  ['tasks/result', 's'],
+  ['tasks/cancel', 'c'],
 ]);
 const methods: ReadonlyMap<string, string> = new Map(
   [...letters].map(([method, letter]) => [letter, method]),
@@ -26,7 +29,7 @@ export function exposeEventId({ agent, method, id }: AgentEvent): string {
 
 /** Undefined when the id was not made here. */
 export function readEventId(id: string): AgentEvent | undefined {
-  const match = /^([^/]+)\/([tpro])\/(.+)$/.exec(id);
+  const match = /^([^/]+)\/([tprgsco])\/(.+)$/.exec(id);
   const [, agent, letter, own] = match ?? [];
   if (agent === undefined || letter === undefined || own === undefined) return undefined;
   return { agent, method: methods.get(letter) ?? '', id: own };
