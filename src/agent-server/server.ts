@@ -208,6 +208,7 @@ function createServices(
     sessions: createSessions({
       clock,
       random,
+      instance,
       maxSessions: settings.maxSessions,
       idleMs: settings.sessionIdleMs,
       onEnd({ id, key }) {

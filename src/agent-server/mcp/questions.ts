@@ -27,8 +27,7 @@ export function askClient(
   session.questions ??= new Map();
   const { questions } = session;
   if (questions.size >= maxOpen) throw unasked(`More than ${maxOpen} questions to the client are open`);
-  session.asked += 1;
-  const id = `question-${session.asked}`;
+  const id = session.mintQuestionId();
   return new Promise<Result>((resolve, reject) => {
     const cancel = () => {
       exchange.notify(notificationOf('notifications/cancelled', { requestId: id }));

@@ -27,26 +27,29 @@ export interface Session {
   calls: Map<RequestId, AbortController> | undefined;
   /** Who waits for the client's answers, by the question's id. */
   questions: Map<RequestId, (response: JsonRpcResponse) => void> | undefined;
-  /** Questions put to the client so far; numbers their ids. */
-  asked: number;
+  /**
+   * An id for a question to the client: names this instance, so that whoever routes finds it, and is never given twice,
+   * so that no answer is taken for that to another question.
+   */
+  readonly mintQuestionId: () => string;
   /** GET streams, the youngest last; a notification goes to the youngest that is read, else waits in the youngest. */
   streams: KeptStream[] | undefined;
   /** Monotonic milliseconds. */
   lastUsed: number;
 }
 
-export function newSession(key: string, id: string, revision: string, now: number): Session {
+export function newSession(
+  of: Pick<Session, 'key' | 'id' | 'revision' | 'mintQuestionId'>,
+  now: number,
+): Session {
   return {
-    key,
-    id,
-    revision,
+    ...of,
     capabilities: {},
     client: undefined,
     logLevel: undefined,
     subscriptions: undefined,
     calls: undefined,
     questions: undefined,
-    asked: 0,
     streams: undefined,
     lastUsed: now,
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
+import { joinParkState } from '#mcp/bridge/park-state.ts';
 import { isIdle, newSession, type Session } from './session.ts';
 
 export interface Sessions {
@@ -26,6 +27,8 @@ const routerPrefix = 'router:';
 export interface SessionsOptions {
   readonly clock: Clock;
   readonly random: Random;
+  /** uid of this instance. */
+  readonly instance: string;
   /** When more are needed, the longest unused one without a stream that is read or a running call ends. */
   readonly maxSessions: number;
   /** Milliseconds. */
@@ -34,12 +37,14 @@ export interface SessionsOptions {
   readonly onEnd?: (session: Session) => void;
 }
 
-export function createSessions({ clock, random, maxSessions, idleMs, onEnd }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+  const { clock, random, instance, maxSessions, idleMs, onEnd } = options;
   /** In order of last use. */
   const sessions = new Map<string, Session>();
   /** Ended sessions of routers, which would otherwise be made anew. */
   const tombstones = new Set<string>();
   let stopping = false;
+  const mintQuestionId = () => joinParkState(instance, `question-${random.bytes(12).toString('base64url')}`);
   let cancelSweep = clock.after(idleMs / 4, sweep);
 
   function sweep(): void {
@@ -51,7 +56,7 @@ export function createSessions({ clock, random, maxSessions, idleMs, onEnd }: Se
   }
   function add(key: string, id: string, revision: string): Session {
     if (sessions.size >= maxSessions) makeRoom();
-    const session = newSession(key, id, revision, clock.monotonic());
+    const session = newSession({ key, id, revision, mintQuestionId }, clock.monotonic());
     sessions.set(key, session);
     return session;
   }

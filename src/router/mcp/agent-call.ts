@@ -2,10 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { splitParkState } from '#mcp/bridge/park-state.ts';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
-import type { JsonRpcMessage, JsonRpcRequest, Params } from '#mcp/jsonrpc.ts';
+import { isRequest, type JsonRpcMessage, type JsonRpcRequest, type Params } from '#mcp/jsonrpc.ts';
 import { splitTaskId } from '#mcp/tasks/ids.ts';
 import { bindMessage, streamBinding } from '#wire/binding.ts';
 import type { Caller } from '../caller.ts';
+import type { Lane } from '../upstream/agent-pool.ts';
 import { mcpRequestHeaders } from '../upstream/headers.ts';
 import type { AgentCall } from '../upstream/send.ts';
 import { type Speaker, wireContext } from './inbound.ts';
@@ -22,7 +23,7 @@ export function callWith(
   },
 ): AgentCall {
   const { speaker, text } = options;
-  const preferred = 'method' in message ? (parkedAt(message.params) ?? taskAt(message.params)) : undefined;
+  const preferred = 'method' in message ? goesOnAt(message.params) : splitParkState(message.id)?.instance;
   return {
     agent,
     ...(preferred !== undefined && { preferred }),
@@ -33,7 +34,13 @@ export function callWith(
     binding: bindMessage(message),
     caller: speaker.caller,
     mcp: wireContext(speaker),
+    lane: laneOf(message),
   };
+}
+
+function laneOf(message: JsonRpcMessage): Lane {
+  if (!isRequest(message)) return 'messages';
+  return message.method === 'subscriptions/listen' ? 'streams' : 'calls';
 }
 
 /**
@@ -50,7 +57,7 @@ export function sessionStreamCall(
   const { 'last-event-id': _other, ...passed } = mcpRequestHeaders(headers);
   const mcp = contextOf(session);
   const call = { agent, method: 'GET', path: '/mcp', headers: passed, binding: streamBinding, caller, mcp };
-  return afterEvent(call, lastEventId);
+  return afterEvent({ ...call, lane: 'streams' }, lastEventId);
 }
 
 /** The same GET of a stream, after the event with this id of the agent's. */
@@ -74,6 +81,10 @@ export function withParams(
     message: changed,
     headers: mirrored ? { ...headers, 'mcp-name': encodeHeaderValue(name) } : headers,
   };
+}
+
+function goesOnAt(params: Params | undefined): string | undefined {
+  return parkedAt(params) ?? taskAt(params);
 }
 
 /** The instance where the task runs that a request is about, or listens to first. */

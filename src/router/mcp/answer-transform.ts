@@ -1,5 +1,5 @@
 import { isObject } from '#kit/json.ts';
-import type { RequestId } from '#mcp/jsonrpc.ts';
+import { isRequest, type RequestId } from '#mcp/jsonrpc.ts';
 import { createSseDecoder, encodeEvent, type SseEvent } from '#mcp/sse.ts';
 import { type RenameTask, renameInMessage } from '#mcp/tasks/rename.ts';
 import { RouterError } from '../errors.ts';
@@ -9,14 +9,17 @@ import { toFailure } from './answer.ts';
 import { exposeEventId } from './event-ids.ts';
 import { type Expose, exposeInMessage } from './expose-uris.ts';
 import { parseAgentJson, type ReadOptions } from './read-answer.ts';
-import { renameServerRequest } from './server-requests.ts';
+import { type Asked, renameServerRequest } from './server-requests.ts';
 
 export interface AnswerChange extends ReadOptions {
   /** Of the request, as far as it is known. */
   readonly id: RequestId | null;
   readonly method: string;
-  /** In the sessions era agents ask on the call's stream, and every question gets an id that leads back. */
-  readonly asks: boolean;
+  /**
+   * In the sessions era agents ask this client on the call's stream, and every question gets an id that leads back.
+   * Undefined: no agent may ask.
+   */
+  readonly asks: Asked | undefined;
   /** Absent: every URI stays. */
   readonly expose?: Expose | undefined;
   /** Absent: it is about no task. */
@@ -36,11 +39,16 @@ export function changeAnswer(
   change: AnswerChange,
 ): ((headers: AnswerHeaders) => Transform | undefined) | undefined {
   const { asks, expose, renameTask } = change;
-  if (!asks && expose === undefined && renameTask === undefined) return undefined;
+  if (asks === undefined && expose === undefined && renameTask === undefined) return undefined;
   return (headers) => {
-    if (String(headers['content-type'] ?? '').startsWith('text/event-stream')) return changeEvents(change);
+    if (isEventStream(headers)) return changeEvents(change);
     return expose === undefined && renameTask === undefined ? undefined : changeJson(change);
   };
+}
+
+/** As clients read it, whatever the case. */
+function isEventStream(headers: AnswerHeaders): boolean {
+  return /^\s*text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));
 }
 
 function changeEvents(change: AnswerChange): Transform {
@@ -57,7 +65,8 @@ function changeEvents(change: AnswerChange): Transform {
 
 /** One event with its id, and without data when it had none. */
 function passEvent(change: AnswerChange, { data, id: own, retry }: SseEvent): string {
-  const id = own === undefined || !change.asks ? undefined : exposeEventId({ ...change, id: own });
+  const id =
+    own === undefined || change.asks === undefined ? undefined : exposeEventId({ ...change, id: own });
   if (data !== '') return changeEvent(change, data, id);
   if (id === undefined) return ': \n\n';
   return encodeEvent({ id, data: '', ...(retry !== undefined && { retry }) });
@@ -75,7 +84,7 @@ export function changeEvent(
   const message = parseAgentJson(data, change);
   if (message === undefined) return '';
   if (!isObject(message)) return encode(data, id);
-  const named = change.asks ? renameServerRequest(change.agent, message) : message;
+  const named = change.asks === undefined ? message : renameServerRequest(change.asks, change.agent, message);
   const changed = asClientsSee(change, named);
   return encode(changed === message ? data : JSON.stringify(changed), id);
 }
@@ -123,6 +132,7 @@ function changeJson(change: AnswerChange): Transform {
       const message = parseAgentJson(bytes.toString('utf8'), change);
       // Some clients would read what is none to this parser, and URIs in it would pass as they are.
       if (!isObject(message)) throw badAnswer(agent, 'is no JSON-RPC message');
+      if (isRequest(message)) throw badAnswer(agent, 'is a request');
       const changed = asClientsSee(change, message);
       return changed === message ? bytes : JSON.stringify(changed);
     },

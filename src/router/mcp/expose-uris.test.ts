@@ -82,7 +82,7 @@ test('questions to the client name resources as the client does, in both revisio
 
 test('an event in which nothing changes keeps its text, and one that is no JSON is dropped', () => {
   const data = '{"jsonrpc":"2.0", "id":1,\n"result":{"content":[{"type":"text","text":"x"}]}}';
-  const change = { agent: 'demo', method: 'tools/call', asks: true, expose: qualify, maxDepth: 8 };
+  const change = { agent: 'demo', method: 'tools/call', asks: undefined, expose: qualify, maxDepth: 8 };
   assert.equal(changeEvent(change, data), `event: message\ndata: ${data.replace('\n', '\ndata: ')}\n\n`);
   assert.equal(changeEvent(change, '{'), '');
   const deep = { code: 'AgentAnswer', message: /'demo' answered JSON that nests deeper than 8 levels/ };

@@ -45,10 +45,11 @@ export function feedSession(options: SessionFeedOptions): Feed {
     for (const agent of subscribable) {
       if (open.has(agent) || open.size >= services.limits.agentStreamsPerClient) continue;
       let last = Promise.resolve();
+      const call = callOf(agent);
       const onEvent = (data: string) => {
-        last = last.then(() => pass(options, agent, data)).catch(() => undefined);
+        last = last.then(() => pass(options, agent, call, data)).catch(() => undefined);
       };
-      const close = streams.keep({ call: callOf(agent), onEvent });
+      const close = streams.keep({ call, onEvent });
       if (close !== undefined) open.set(agent, close);
     }
   }
@@ -68,13 +69,15 @@ export function feedSession(options: SessionFeedOptions): Feed {
 async function pass(
   { services, surface, write }: SessionFeedOptions,
   agent: string,
+  { mcp }: AgentCall,
   data: string,
 ): Promise<void> {
   const maxDepth = services.limits.answerDepth;
   if (isListChange(data, { agent, maxDepth })) return;
   const expose = await exposeFor(services, surface(), agent);
   const renameTask = (own: string) => qualifyTaskId(agent, own);
-  const text = changeEvent({ agent, method: '', asks: true, expose, renameTask, maxDepth }, data);
+  const asks = { keys: services.keys, session: mcp?.session ?? '' };
+  const text = changeEvent({ agent, method: '', asks, expose, renameTask, maxDepth }, data);
   if (text !== '') write(text);
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
+import { joinParkState } from '#mcp/bridge/park-state.ts';
 import { eraOf, metaKeys } from '#mcp/eras.ts';
 import { failureOf, isRequest, notificationOf, resultOf } from '#mcp/jsonrpc.ts';
 import { wrapResult } from '#mcp/results.ts';
@@ -217,7 +218,7 @@ function links(uri: string): Record<string, unknown> {
 }
 
 function isStreamed(name: unknown): boolean {
-  return name === 'progress' || name === 'ask' || name === 'forever' || name === 'break';
+  return ['progress', 'ask', 'forge', 'forever', 'break'].includes(String(name));
 }
 
 interface StreamedCall {
@@ -227,6 +228,11 @@ interface StreamedCall {
 }
 
 function streamCall(state: AgentState, response: ServerResponse, { id, params }: StreamedCall): void {
+  const args = isObject(params['arguments']) ? params['arguments'] : {};
+  if (params['name'] === 'forge') {
+    forgeQuestion(response, String(args['type']), String(args['id']));
+    return;
+  }
   response.writeHead(200, sseHeaders);
   const done = resultOf(id, { content: [{ type: 'text', text: `${state.options.name} done` }] });
   switch (params['name']) {
@@ -242,7 +248,7 @@ function streamCall(state: AgentState, response: ServerResponse, { id, params }:
       response.write(
         encodeMessage({
           jsonrpc: '2.0',
-          id: 7,
+          id: questionIdOf(state),
           method: 'elicitation/create',
           params: question,
         }),
@@ -260,10 +266,27 @@ function streamCall(state: AgentState, response: ServerResponse, { id, params }:
   }
 }
 
+/** Names the instance, as ids of an agent-server's questions do. */
+function questionIdOf({ options }: AgentState): string {
+  return joinParkState(options.instance ?? `${options.name}-1`, 'question-7');
+}
+
+/** Answers with a question of a chosen id, in a body of a chosen type. */
+function forgeQuestion(response: ServerResponse, type: string, id: string): void {
+  const message = { jsonrpc: '2.0', id, method: 'elicitation/create', params: question };
+  response.writeHead(200, { 'content-type': type });
+  response.end(type.includes('json') ? JSON.stringify(message) : encodeMessage(message));
+}
+
 function waitForAnswer(state: AgentState, response: ServerResponse, then: () => void): void {
   response.once('close', () => clearInterval(timer));
   const timer = setInterval(() => {
-    if (!state.seen.some(({ body }) => body.includes('"id":7') && body.includes('"result"'))) return;
+    if (
+      !state.seen.some(
+        ({ body }) => body.includes(`"id":"${questionIdOf(state)}"`) && body.includes('"result"'),
+      )
+    )
+      return;
     clearInterval(timer);
     then();
   }, 5);

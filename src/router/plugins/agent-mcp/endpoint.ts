@@ -10,16 +10,18 @@ import { requireSession } from '../../mcp/inbound.ts';
 import type { Services } from '../../services.ts';
 import { relay } from '../../upstream/relay.ts';
 import { endHere, tellEnd } from '../mcp/end-session.ts';
+import { createInFlight } from '../mcp/in-flight.ts';
 import { answerAgentPost, keyOf } from './post.ts';
 
 /** `/mcps/<agent>/mcp` and Routes with one agent: its MCP server as it is. */
 export function agentEndpoint(services: Services): McpEndpoint<'agent-mcp'> {
   const streams = new Set<ServerResponse>();
+  const inFlight = createInFlight(services);
   services.onDrain(() => {
     for (const stream of streams) stream.end();
   });
   return {
-    post: (exchange, text) => answerAgentPost(services, exchange, text),
+    post: (exchange, text) => answerAgentPost({ services, inFlight }, exchange, text),
     get(exchange) {
       if (!openStream(services, exchange, streams.size)) return;
       const { response } = exchange;
@@ -55,7 +57,7 @@ function openStream(
   if (open >= services.limits.eventStreams) throw tooManyStreams();
   const lastEventId = headerOf(request.headers, 'last-event-id');
   const call = sessionStreamCall(keyOf(target), session, caller, request.headers, lastEventId);
-  relay(services, { ...call, silenceMs: 0 }, response, {
+  relay(services, { ...call, silenceMs: services.limits.agentStreamSilenceMs }, response, {
     ...mcpAnswers,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
   });

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { negotiateSessionRevision } from '#mcp/eras.ts';
-import { errorCodes, isRequest, type JsonRpcRequest, RpcError } from '#mcp/jsonrpc.ts';
+import {
+  errorCodes,
+  isNotification,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  RpcError,
+} from '#mcp/jsonrpc.ts';
 import { parseJson, readMessages } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
 import type { Caller } from '../../caller.ts';
@@ -10,16 +17,18 @@ import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
 import { mcpAnswers } from '../../mcp/fit-answer.ts';
-import { identifySpeaker, isInitialize } from '../../mcp/inbound.ts';
+import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 import { mcpRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
+import type { AgentCall } from '../../upstream/send.ts';
+import { type InFlight, inFlightKey, toRunning } from '../mcp/in-flight.ts';
 
 /** POST to one agent: everything passes through as it is, in either era. */
 export function answerAgentPost(
-  services: Services,
+  { services, inFlight }: { readonly services: Services; readonly inFlight: InFlight },
   { request, response, resolution: { target } }: Exchange<'agent-mcp'>,
   text: string,
 ): void | Promise<void> {
@@ -49,10 +58,24 @@ export function answerAgentPost(
   const id = isRequest(message) ? message.id : null;
   const sent = body.batch ? undefined : text;
   const call = callWith(agent, message, { speaker, headers: request.headers, text: sent });
-  relay(services, call, response, {
+  relay(services, placed(inFlight, { speaker, message, call }, response), response, {
     ...mcpAnswers,
     fail: (error) => writeJson(response, id === null ? 503 : 200, toFailure(id, error)),
   });
+}
+
+interface Spoken {
+  readonly speaker: Speaker;
+  readonly message: JsonRpcMessage;
+  readonly call: AgentCall;
+}
+
+/** What cancels a request goes to the instance that runs it. */
+function placed(inFlight: InFlight, { speaker, message, call }: Spoken, response: ServerResponse): AgentCall {
+  if (speaker.era !== 'sessions' || speaker.session === undefined) return call;
+  if (isRequest(message)) return inFlight.place(inFlightKey(speaker, message.id), call, response);
+  if (!isNotification(message) || message.method !== 'notifications/cancelled') return call;
+  return toRunning(call, inFlight.find(inFlightKey(speaker, message.params?.['requestId'])));
 }
 
 export function keyOf(target: Target): string {

@@ -48,6 +48,7 @@ export async function tellEnd(
     binding: endSessionBinding,
     caller,
     mcp: contextOf(session),
+    lane: 'messages' as const,
     silenceMs: services.limits.listTimeoutMs,
     readyWaitMs: 0,
   };

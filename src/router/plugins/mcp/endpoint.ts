@@ -16,7 +16,7 @@ import { scopeOf } from './scope.ts';
 /** `/mcp` and the MCP surfaces of Routes: several agents as one MCP server. */
 export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { close(): void } {
   const streams = createEventStreams(services);
-  const inFlight = createInFlight();
+  const inFlight = createInFlight(services);
   const resumed = new Set<ServerResponse>();
   services.onDrain(() => {
     streams.close();

@@ -1,11 +1,9 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { negotiateSessionRevision } from '#mcp/eras.ts';
 import {
   errorCodes,
-  isNotification,
   isRequest,
-  isResponse,
   type JsonRpcMessage,
   type JsonRpcRequest,
   type JsonRpcResponse,
@@ -17,7 +15,6 @@ import type { Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
 import type { Exchange } from '../../front.ts';
-import { callWith } from '../../mcp/agent-call.ts';
 import { answerAggregate } from '../../mcp/aggregate.ts';
 import { aggregateCapabilities, aggregateInstructions } from '../../mcp/aggregate-info.ts';
 import { statusOf, toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
@@ -28,13 +25,13 @@ import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
 import { type AggregateRequest, type Outcome, serverInfo } from '../../mcp/outcome.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
-import { readRequestId } from '../../mcp/server-requests.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 import { relay } from '../../upstream/relay.ts';
 import { runCommand } from './commands.ts';
 import { type InFlight, inFlightKey } from './in-flight.ts';
 import { scopeOf } from './scope.ts';
+import { take } from './take.ts';
 
 export interface PostContext {
   readonly services: Services;
@@ -98,7 +95,7 @@ async function acknowledge(
   speaker: Speaker,
   message: JsonRpcMessage | undefined,
 ): Promise<void> {
-  if (message !== undefined) await take(context, request.headers, speaker, message);
+  if (message !== undefined) await take(context, { speaker, headers: request.headers }, message);
   response.writeHead(202).end();
 }
 
@@ -130,12 +127,13 @@ function answerOutcome(
     return;
   }
   const inSession = speaker.era === 'sessions';
-  if (inSession) response.on('close', inFlight.add(inFlightKey(speaker, id), outcome.agent));
-  relay(services, outcome.call, response, {
+  const call = inSession ? inFlight.place(inFlightKey(speaker, id), outcome.call, response) : outcome.call;
+  const asks = inSession ? { keys: services.keys, session: call.mcp?.session ?? '' } : undefined;
+  relay(services, call, response, {
     ...mcpAnswers,
     fail: (error) => writeJson(response, 200, toFailure(id, error)),
     transform: changeAnswer({
-      ...{ id, method, agent: outcome.agent, asks: inSession, expose: outcome.expose },
+      ...{ id, method, agent: outcome.agent, asks, expose: outcome.expose },
       renameTask: outcome.renameTask,
       maxBytes: services.limits.answerBytes,
       maxDepth: services.limits.answerDepth,
@@ -223,48 +221,6 @@ export function currentSurface({ services, surface }: PostContext): () => McpSur
   };
 }
 
-/** Messages that nobody waits for. What they concern may be gone: that is no error. */
-async function take(
-  context: PostContext,
-  headers: IncomingHttpHeaders,
-  speaker: Speaker,
-  message: JsonRpcMessage,
-): Promise<void> {
-  const { services, surface, inFlight } = context;
-  const maxBytes = services.limits.answerBytes;
-  if (isResponse(message)) {
-    const asked = readRequestId(message.id);
-    if (asked === undefined || !surface.agents.includes(asked.agent)) return;
-    const call = callWith(
-      `${surface.namespace}/${asked.agent}`,
-      { ...message, id: asked.id },
-      { speaker, headers },
-    );
-    await collect(services.sender, call, { maxBytes }).catch(() => undefined);
-  } else if (
-    isNotification(message) &&
-    message.method === 'notifications/cancelled' &&
-    speaker.era === 'sessions'
-  ) {
-    const agent = inFlight.agentOf(inFlightKey(speaker, message.params?.['requestId']));
-    const told = agent === undefined ? agentsThatMayRunIt(context) : [agent];
-    await Promise.all(
-      told.map((name) => {
-        const call = callWith(`${surface.namespace}/${name}`, message, { speaker, headers });
-        return collect(services.sender, { ...call, readyWaitMs: 0 }, { maxBytes }).catch(() => undefined);
-      }),
-    );
-  }
-}
-
-/** Another router may have sent the request on: whoever does not run it for this session takes no notice. */
-function agentsThatMayRunIt({ services, surface }: PostContext): readonly string[] {
-  const { targets } = services.tables.current();
-  return surface.agents.filter(
-    (name) => targets.get(`${surface.namespace}/${name}`)?.unavailable === undefined,
-  );
-}
-
 async function answerBatch(
   context: PostContext,
   { request: { headers }, response }: Posted,
@@ -275,7 +231,7 @@ async function answerBatch(
     body.messages.map(async (message) => {
       if (isRequest(message))
         return answerCollected(services, { surface, speaker, headers, message, text: undefined });
-      await take(context, headers, speaker, message);
+      await take(context, { speaker, headers }, message);
       return undefined;
     }),
   );

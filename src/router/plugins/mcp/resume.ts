@@ -39,14 +39,15 @@ function relayRest(
   { agent, method, id }: AgentEvent,
   expose: Awaited<ReturnType<typeof exposeFor>>,
 ): void {
-  const { answerBytes, answerDepth, eventChars } = services.limits;
-  relay(services, { ...callOf(agent, id), silenceMs: 0 }, response, {
+  const { answerBytes, answerDepth, eventChars, agentStreamSilenceMs } = services.limits;
+  const call = callOf(agent, id);
+  relay(services, { ...call, silenceMs: agentStreamSilenceMs }, response, {
     ...mcpAnswers,
     fail: (error) => writeJson(response, 503, toFailure(null, error), { 'retry-after': '1' }),
     transform: changeAnswer({
       ...{ agent, method, expose, id: null },
       renameTask: (own) => qualifyTaskId(agent, own),
-      asks: true,
+      asks: { keys: services.keys, session: call.mcp?.session ?? '' },
       maxBytes: answerBytes,
       maxDepth: answerDepth,
       maxEventChars: eventChars,
