@@ -69,3 +69,37 @@ test('the members of all objects and lists are counted, and what is in strings i
   assert.throws(() => parseJson(eleven, limits), /more than 10 members and items/);
   assert.equal(codeOf(`{${'"":1,'.repeat(1_000_000)}"a":1}`), errorCodes.invalidRequest);
 });
+
+/** What parseJson bounds, counted the long way. */
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const members: unknown[] = Object.values(value);
+  return members.reduce<number>((sum, member) => sum + membersIn(member), members.length);
+}
+
+test('the count is exact, with blanks or without', () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 8 }), fc.array(fc.jsonValue({ maxDepth: 4 })));
+  const indents = fc.constantFrom('', '  ', '\t', '\r\n');
+  fc.assert(
+    fc.property(value, indents, (json, indent) => {
+      const tight = JSON.stringify(json, undefined, indent);
+      const text = indent === '' ? tight : tight.replaceAll('[]', '[ ]').replaceAll('{}', '{ }');
+      const members = membersIn(JSON.parse(text));
+      const limits = { maxDepth: 64, maxMembers: members };
+      assert.deepEqual(parseJson(text, limits), JSON.parse(text));
+      if (members === 0) return;
+      const fewer = { maxDepth: 64, maxMembers: members - 1 };
+      assert.throws(() => parseJson(text, fewer), /members and items/);
+    }),
+  );
+});
+
+test('objects and lists with one member each, and no comma between them, are counted', () => {
+  const nested = `${'['.repeat(60)}${']'.repeat(60)}`;
+  const millions = `{"x":[${Array.from({ length: 20_000 }, () => nested).join(',')}]}`;
+  assert.throws(() => parseJson(millions), /more than 100000 members and items/);
+  const limits = { maxDepth: 64, maxMembers: 10 };
+  assert.throws(() => parseJson(`${'{"a":'.repeat(11)}1${'}'.repeat(11)}`, limits), /more than 10 members/);
+  const blank = `[${Array.from({ length: 10 }, () => '[ \n\r\t ]').join(', ')}]`;
+  assert.equal((parseJson(blank, limits) as unknown[]).length, 10);
+});

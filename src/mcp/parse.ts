@@ -100,15 +100,24 @@ export function nestsDeeper(text: string, limit: number): boolean {
   return false;
 }
 
-/** Counts commas outside strings: each stands between two members or items. */
+/** Counts commas outside strings, each of which stands before one more, and the first of each object and list. */
 function hasMoreMembers(text: string, limit: number): boolean {
-  let members = 1;
+  let members = 0;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit === quote) index = endOfString(text, index);
-    else if (unit === comma && ++members > limit) return true;
+    else if (unit === comma || ((unit === 0x7b || unit === 0x5b) && !isEmpty(text, index)))
+      if (++members > limit) return true;
   }
   return false;
+}
+
+/** Whether the object or list that is opened at `start` is closed with nothing in it but blanks. */
+function isEmpty(text: string, start: number): boolean {
+  let next = start + 1;
+  let unit = text.charCodeAt(next);
+  while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09) unit = text.charCodeAt(++next);
+  return unit === 0x7d || unit === 0x5d;
 }
 
 /** Index of the quote that closes the string opened at `start`, or the end of the text. */
