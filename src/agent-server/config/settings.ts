@@ -78,7 +78,7 @@ export const defaultSettings = {
   parkGatherMs: 15,
   /** Milliseconds that a call waits for its client to come back with answers. */
   parkTtlMs: 300_000,
-  /** Calls that wait so. */
+  /** Calls that wait so, and as many tasks that ask their clients of 2026-07-28. */
   maxParkedCalls: 1000,
   /** Of one user; the oldest makes room. */
   maxParkedCallsPerUser: 20,

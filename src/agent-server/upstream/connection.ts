@@ -58,8 +58,16 @@ export interface UpstreamInfo {
 }
 
 export interface ConnectionEvents {
-  /** Notifications of the upstream, but for progress of a call. */
-  onNotification(notification: JsonRpcNotification): void;
+  /**
+   * Notifications of the upstream, but for progress of a call. `session`: of the client in whose own upstream session
+   * it came; undefined: in the shared one.
+   */
+  onNotification(notification: JsonRpcNotification, session?: string): void;
+}
+
+/** What an upstream tells in the upstream session of one client. */
+export function eventsOf(session: string, { onNotification }: ConnectionEvents): ConnectionEvents {
+  return { onNotification: (notification) => onNotification(notification, session) };
 }
 
 /** Opens a connection and does the handshake. Rejects when there is nobody, or nobody who speaks MCP. */

@@ -1,7 +1,13 @@
 import type { Clock } from '#kit/clock.ts';
 import { loopbackConnections } from '../loopback.ts';
 import type { ClientLink } from './client-links.ts';
-import type { ConnectionEvents, OpenConnection, UpstreamCall, UpstreamConnection } from './connection.ts';
+import {
+  type ConnectionEvents,
+  eventsOf,
+  type OpenConnection,
+  type UpstreamCall,
+  type UpstreamConnection,
+} from './connection.ts';
 import { isStateless } from './handshake.ts';
 import { HttpClient } from './http-client.ts';
 import type { HttpTarget } from './http-exchange.ts';
@@ -77,7 +83,8 @@ export function connectorTo(
       idleMs: options.sessionIdleMs,
       max: options.maxSessions,
       oneByOne: false,
-      open: (capabilities, answer, stop) => openLink(options, target, events, { capabilities, answer, stop }),
+      open: (capabilities, answer, stop, session) =>
+        openLink(options, target, eventsOf(session, events), { capabilities, answer, stop }),
       onLost: (reason) => client.markClosed(reason),
     });
     const release = () => {

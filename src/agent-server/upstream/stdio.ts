@@ -4,12 +4,13 @@ import type { Params } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { CallContext } from '../source.ts';
 import { type ClientLink, LinkTable } from './client-links.ts';
-import type {
-  ConnectionEvents,
-  OpenConnection,
-  UpstreamCall,
-  UpstreamConnection,
-  UpstreamInfo,
+import {
+  type ConnectionEvents,
+  eventsOf,
+  type OpenConnection,
+  type UpstreamCall,
+  type UpstreamConnection,
+  type UpstreamInfo,
 } from './connection.ts';
 import { isStateless } from './handshake.ts';
 import { createRunningTasks, notingTasks } from './running-tasks.ts';
@@ -121,7 +122,8 @@ function createClients(options: StdioUpstreamOptions, events: ConnectionEvents):
     async open(capabilities, answer, signal, session) {
       await pace.due(signal);
       const memory = memories.get(session) ?? createSessionMemory();
-      const opening = { events, signal, era: 'any', capabilities, answer, memory } as const;
+      const own = { events: eventsOf(session, events), capabilities, answer, memory };
+      const opening = { ...own, signal, era: 'any' } as const;
       const process = await startStdioProcess(options, opening).catch((error: unknown) => {
         if (!signal.aborted) pace.failed(messageOf(error));
         throw error;

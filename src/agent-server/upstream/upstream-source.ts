@@ -162,12 +162,12 @@ interface HearingOptions {
 
 /** What an upstream tells that concerns no call. */
 function hearing({ bridge, tasks, changes, refreshSoon }: HearingOptions) {
-  return ({ method, params = {} }: JsonRpcNotification): void => {
+  return ({ method, params = {} }: JsonRpcNotification, session?: string): void => {
     if (method.endsWith('/list_changed')) refreshSoon();
     else if (method === 'notifications/resources/updated' && typeof params['uri'] === 'string') {
       changes.tell({ type: 'resource', uri: params['uri'] });
     } else if (method === 'notifications/tasks/status') {
-      const told = tasks.told(params);
+      const told = tasks.told(params, session);
       if (told !== undefined) changes.tell({ type: 'task', ...told });
     } else if (method === 'notifications/elicitation/complete') bridge.drop('elicitationComplete');
     else if (method === 'notifications/message') bridge.drop('log');

@@ -2,7 +2,7 @@
 export interface TaskName {
   /** uid of the agent's instance. */
   readonly instance: string;
-  /** Tells apart upstream sessions whose servers may give the same id; empty for the one that is shared. */
+  /** Tells apart upstream sessions and processes that may give the same id; empty for the shared session. */
   readonly place: string;
   /** Proves that an agent-server made the id, for one owner. */
   readonly code: string;

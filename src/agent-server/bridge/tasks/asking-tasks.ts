@@ -4,8 +4,9 @@ import { inputRequired } from '#mcp/bridge/questions.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { CallContext } from '../../source.ts';
-import { AskedCall, type AskedCallOptions, nobodyAnswered } from '../asked-call.ts';
+import { AskedCall, type AskedCallOptions, isAnonymous, nobodyAnswered } from '../asked-call.ts';
 import type { TaskLink } from './known-tasks.ts';
+import { ownerOf } from './names.ts';
 
 /**
  * Tasks of 2025-11-25 that want to know something of clients of 2026-07-28: the server asks in a tasks/result, which
@@ -34,9 +35,13 @@ export interface AskingTasksOptions extends Omit<AskedCallOptions, 'keyPrefix'> 
   /** Milliseconds without a client that asks, after which nobody is waited for. */
   readonly ttlMs: number;
   readonly max: number;
+  /** Of one user; the one that was not asked for the longest makes room. */
+  readonly maxPerUser: number;
 }
 
 interface Asking {
+  /** Undefined where many share it, so that the limit of one is not for them. */
+  readonly owner: string | undefined;
   readonly call: AskedCall;
   cancelTimer: () => void;
 }
@@ -45,7 +50,8 @@ interface Asking {
 const firstMs = 1000;
 
 export function createAskingTasks(options: AskingTasksOptions): AskingTasks {
-  const { clock, random, ttlMs, max } = options;
+  const { clock, random, ttlMs, max, maxPerUser } = options;
+  /** In order of when they were last asked for. */
   const open = new Map<string, Asking>();
 
   function remove(key: string, call: AskedCall): void {
@@ -54,22 +60,38 @@ export function createAskingTasks(options: AskingTasksOptions): AskingTasks {
     entry.cancelTimer();
     open.delete(key);
   }
+  function abandon(key: string, { call }: Asking): void {
+    remove(key, call);
+    call.abandon(nobodyAnswered());
+  }
+  function makeRoom(owner: string | undefined): void {
+    const own = [...open].filter((entry) => owner !== undefined && entry[1].owner === owner);
+    const [oldest] = own;
+    if (oldest !== undefined && own.length >= maxPerUser) abandon(...oldest);
+    if (open.size < max) return;
+    throw new RpcError(errorCodes.internal, `More than ${max} tasks wait for answers of their clients`);
+  }
   function begin(key: string, { link, context, send }: BeginAsking): Asking {
-    if (open.size >= max)
-      throw new RpcError(errorCodes.internal, `More than ${max} tasks wait for answers of their clients`);
+    const owner = isAnonymous(context) ? undefined : ownerOf(context);
+    makeRoom(owner);
     const keyPrefix = `question-${random.bytes(6).toString('base64url')}`;
     const call = new AskedCall(context, link, send, { ...options, keyPrefix });
-    const entry = { call, cancelTimer: () => {} };
+    const entry = { owner, call, cancelTimer: () => {} };
     open.set(key, entry);
     void call.ended.then(() => remove(key, call));
     return entry;
   }
   function touch(key: string, entry: Asking): void {
     entry.cancelTimer();
-    entry.cancelTimer = clock.after(ttlMs, () => {
-      remove(key, entry.call);
-      entry.call.abandon(nobodyAnswered());
-    });
+    entry.cancelTimer = clock.after(ttlMs, () => abandon(key, entry));
+    open.delete(key);
+    open.set(key, entry);
+  }
+  function end(key: string): void {
+    const entry = open.get(key);
+    if (entry === undefined) return;
+    remove(key, entry.call);
+    entry.call.cancel(new Error('The task has ended'));
   }
   return {
     async questions(key, how) {
@@ -84,14 +106,9 @@ export function createAskingTasks(options: AskingTasksOptions): AskingTasks {
       entry?.call.answer(responses);
       return entry !== undefined;
     },
-    end(key) {
-      const entry = open.get(key);
-      if (entry === undefined) return;
-      remove(key, entry.call);
-      entry.call.cancel(new Error('The task has ended'));
-    },
+    end,
     close() {
-      for (const key of [...open.keys()]) this.end(key);
+      for (const key of [...open.keys()]) end(key);
     },
   };
 }

@@ -18,9 +18,11 @@ test('tasks of two processes with one id are told apart by their place (K3)', ()
   assert.equal(known.size, 2);
   assert.equal(known.find('b', '1')?.owner, 'ben');
   assert.equal(known.find('c', '1'), undefined);
-  assert.equal(known.meant('1', undefined), undefined);
-  assert.equal(known.meant('1', 'a')?.owner, 'ana');
-  assert.equal(known.meant('1', undefined, 'ben')?.place, 'b');
+  assert.equal(known.listed('1', 'a', 'ana')?.place, 'a');
+  assert.equal(known.listed('1', 'c', 'ben')?.place, 'b');
+  assert.equal(known.listed('1', 'a', 'ben'), undefined, 'the one there is of Ana');
+  known.add(taskOf('1', 'd'));
+  assert.equal(known.listed('1', 'c', 'ana'), undefined, 'it may be either');
 });
 
 test('the oldest task makes room (K5)', () => {
@@ -29,6 +31,15 @@ test('the oldest task makes room (K5)', () => {
   assert.equal(known.size, 2);
   assert.equal(known.find('', '1'), undefined);
   assert.equal(known.find('', '3')?.id, '3');
+});
+
+test('an id that is used again is as young as its last task (K5)', () => {
+  const known = createKnownTasks(3);
+  known.add(taskOf('1'));
+  known.add(taskOf('2'));
+  known.add(taskOf('1', '', 'ben'));
+  for (const id of ['3', '4']) known.add(taskOf(id));
+  assert.equal(known.find('', '1')?.owner, 'ben');
 });
 
 test('a task runs until somebody hears that it ended, or its time is over (K3)', async () => {

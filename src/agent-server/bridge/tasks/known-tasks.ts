@@ -23,8 +23,11 @@ export interface KnownTasks {
   /** Beyond the limit the oldest are forgotten. */
   add(task: KnownTask): void;
   find(place: string, id: string): KnownTask | undefined;
-  /** The task that a server speaks of where it does not say in which session; the one in `place` if there are several. */
-  meant(id: string, place: string | undefined, owner?: string): KnownTask | undefined;
+  /**
+   * The owner's task that a list means which was asked for in `place`: the one there, else the only one of the
+   * owner's; none when the one there is another's.
+   */
+  listed(id: string, place: string, owner: string): KnownTask | undefined;
   readonly size: number;
 }
 
@@ -44,13 +47,17 @@ export function createKnownTasks(max: number): KnownTasks {
       makeRoom();
       const others = (tasks.get(task.id) ?? []).filter(({ place }) => place !== task.place);
       size += others.length + 1 - (tasks.get(task.id)?.length ?? 0);
+      // In the order of what began last under each id, so that an id that is used again is not the oldest.
+      tasks.delete(task.id);
       tasks.set(task.id, [...others, task]);
     },
     find: (place, id) => tasks.get(id)?.find((task) => task.place === place),
-    meant(id, place, owner) {
-      const candidates = (tasks.get(id) ?? []).filter((task) => owner === undefined || task.owner === owner);
-      const [only] = candidates;
-      return candidates.find((task) => task.place === place) ?? (candidates.length === 1 ? only : undefined);
+    listed(id, place, owner) {
+      const all = tasks.get(id) ?? [];
+      const there = all.find((task) => task.place === place);
+      if (there !== undefined) return there.owner === owner ? there : undefined;
+      const [only, ...others] = all.filter((task) => task.owner === owner);
+      return others.length === 0 ? only : undefined;
     },
     get size() {
       return size;

@@ -1,36 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { systemRandom } from '#kit/random.ts';
-import { bindMessage } from '#wire/binding.ts';
-import type { McpContext } from '#wire/claims.ts';
-import { mintInvocation } from '#wire/token.ts';
-import type { TestServer } from '../../testing/harness.ts';
 import { type Transport, transports } from '../testing.ts';
-import { canAll, startTasksAgent, takesTasks } from './testing.ts';
+import { clientOf, startTasksAgent } from './testing.ts';
 
 const limits = { timeout: 60_000 };
-const key = { kid: 'test', secret: Buffer.alloc(32, 7) };
-let ids = 0;
-
-/** A client of a router: a user, and a session of 2025-11-25 or none. */
-function clientOf(agent: TestServer, sub: string, session?: string) {
-  const mcp: McpContext =
-    session === undefined
-      ? { revision: '2026-07-28', capabilities: takesTasks }
-      : { revision: '2025-11-25', session, capabilities: canAll };
-  const user = sub === '' ? null : { sub, id: sub, email: '', username: sub, roles: [] };
-  return async (method: string, params: Record<string, unknown> = {}) => {
-    ids += 1;
-    const message = { jsonrpc: '2.0', id: ids, method, params };
-    const token = mintInvocation(key, {
-      agent: { namespace: 'default', name: 'demo', uid: 'uid-1' },
-      ...{ instance: 'instance-1', caller: 'router:first-party', user, hop: 0 },
-      ...{ call: bindMessage(message), now: Date.now(), random: systemRandom, mcp },
-    });
-    return (await agent.post(message, { authorization: `Bearer ${token}` })).json;
-  };
-}
-
 const began = { name: 'wait', arguments: { ms: 60_000 }, task: {} };
 
 async function start(t: TestContext, transport: Transport) {

@@ -17,7 +17,7 @@ import { sharedSession, userOf } from '../bridge.ts';
 import { createAskingTasks } from './asking-tasks.ts';
 import { type AwaitOptions, awaitTask } from './await-task.ts';
 import { createKnownTasks, type KnownTask, type KnownTasks, type TaskLink } from './known-tasks.ts';
-import { createTaskNames, ownerOf, type TaskNamesOptions } from './names.ts';
+import { createTaskNames, ownerOf, type TaskNamesOptions, unknownTask } from './names.ts';
 import { serveSessionTask } from './session-tasks.ts';
 
 /** Any request to the server, as its context says. */
@@ -57,9 +57,15 @@ export interface Tasks {
     context: CallContext,
     send: SendMethod,
   ): Promise<Result>;
-  /** A notification of the server about a task (2025), and the session that it is for. Undefined: nobody's. */
-  told(params: Params): { readonly session: string; readonly params: Params } | undefined;
-  /** The server's id of a task. Throws RpcError `invalidParams` unless it is the client's. */
+  /**
+   * A notification of the server about a task (2025), in the upstream session of this client or in the shared one,
+   * and the session that it is for. Undefined: nobody's.
+   */
+  told(
+    params: Params,
+    upstream: string | undefined,
+  ): { readonly session: string; readonly params: Params } | undefined;
+  /** The id of a task at a server of 2026-07-28. Throws RpcError `invalidParams` unless it is the client's. */
   idOf(name: unknown, context: CallContext): string;
   close(): void;
 }
@@ -68,10 +74,7 @@ export function createTasks(options: TasksOptions): Tasks {
   const { settings, clock, random } = options;
   const names = createTaskNames(options);
   const known = createKnownTasks(settings.maxKnownTasks);
-  const asking = createAskingTasks({
-    ...{ clock, random, ttlMs: settings.parkTtlMs, max: settings.maxParkedCalls, graceMs: 1000 },
-    ...{ gatherMs: settings.parkGatherMs, onDropped: options.onDropped },
-  });
+  const asking = createAskingTasks({ ...askingLimits(settings), ...options });
   const waiting: AwaitOptions = {
     ...{ clock, timeoutMs: settings.upstreamTimeoutMs, answerMs: settings.parkTtlMs },
     ...{ maxRounds: settings.maxInputRounds, mintId: () => random.uuid() },
@@ -81,7 +84,7 @@ export function createTasks(options: TasksOptions): Tasks {
     const owner = ownerOf(context);
     const id = String(task['taskId']);
     const link = served === 'sessions' ? linkOf(by) : undefined;
-    const place = placeOf(link);
+    const place = placeIn(served, by);
     const name = names.mint(owner, place, id);
     const remembered = { owner, name, place, id, link, session: context.session };
     known.add(remembered);
@@ -99,12 +102,12 @@ export function createTasks(options: TasksOptions): Tasks {
     async begun(served, result, context, by, send) {
       const task = begunTask(result);
       if (task === undefined) return result;
+      const { name } = remember(task, served, context, by);
       if (served === 'stateless' && context.era === 'sessions') {
         const ask = (method: string, params: Params, signal: AbortSignal) =>
           send(method, params, { ...by, signal });
         return awaitTask(task, context, ask, waiting);
       }
-      const { name } = remember(task, served, context, by);
       const renamed = renameInResult(result, () => name);
       return served === context.era ? renamed : begunForStateless(renamed);
     },
@@ -112,8 +115,10 @@ export function createTasks(options: TasksOptions): Tasks {
       if (context.era === 'stateless' && !declaresTasks(context.capabilities)) throw missingTasks();
       if (method === 'tasks/list') return listOwn(known, params, context, send);
       const client = String(params['taskId']);
-      const name = names.read(ownerOf(context), params['taskId']);
+      const owner = ownerOf(context);
+      const name = names.read(owner, params['taskId']);
       const by = contextFor(served, method, name, client, context, known.find(name.place, name.id));
+      refuseOthers(known.find(placeIn(served, by), name.id), owner);
       const about = (other: string, own: CallContext) => send(other, { ...params, taskId: name.id }, own);
       const rename = (id: string) => (id === name.id ? client : id);
       if (served === context.era) return renameInResult(await about(method, by), rename);
@@ -124,14 +129,24 @@ export function createTasks(options: TasksOptions): Tasks {
       };
       return renameInResult(await serveSessionTask(method, params, task, asking), rename);
     },
-    told(params) {
-      const task = known.meant(String(params['taskId']), undefined);
+    told(params, upstream) {
+      const task = known.find(placeOf(upstream), String(params['taskId']));
       if (task?.session === undefined) return undefined;
       return { session: task.session, params: renameInParams(params, () => task.name) };
     },
-    idOf: (name, context) => names.read(ownerOf(context), name).id,
+    idOf(name, context) {
+      const owner = ownerOf(context);
+      const { id } = names.read(owner, name);
+      refuseOthers(known.find(statelessPlace, id), owner);
+      return id;
+    },
     close: asking.close,
   };
+}
+
+function askingLimits(settings: Settings) {
+  const { parkTtlMs: ttlMs, parkGatherMs: gatherMs, maxParkedCalls: max, maxParkedCallsPerUser } = settings;
+  return { ttlMs, gatherMs, graceMs: 1000, max, maxPerUser: maxParkedCallsPerUser };
 }
 
 /** A page of the server's tasks without those of others. */
@@ -142,11 +157,11 @@ async function listOwn(
   send: SendMethod,
 ): Promise<Result> {
   const owner = ownerOf(context);
-  const place = placeOf(linkOf(context));
+  const place = placeOf(linkOf(context)?.session);
   const result = await send('tasks/list', params, context);
   const all = Array.isArray(result['tasks']) ? result['tasks'].filter(isObject) : [];
   const tasks = all.flatMap((task) => {
-    const own = known.meant(String(task['taskId']), place, owner);
+    const own = known.listed(String(task['taskId']), place, owner);
     return own === undefined ? [] : [{ ...task, taskId: own.name }];
   });
   return { ...result, tasks };
@@ -159,9 +174,22 @@ function linkOf({ era, ask, session, capabilities }: CallContext): TaskLink | un
   return { session, capabilities: askableCapabilities(capabilities) };
 }
 
-/** What tells apart the tasks of upstream sessions whose ids may be the same. */
-function placeOf(link: TaskLink | undefined): string {
-  return link === undefined ? '' : digestOf(link.session, 8);
+/** A server of both eras may have another process for each, which count their tasks alike. */
+const statelessPlace = 'stateless';
+
+/** Where a call or request that is sent so ends up. */
+function placeIn(served: Era, by: CallContext): string {
+  return served === 'stateless' ? statelessPlace : placeOf(linkOf(by)?.session);
+}
+
+/** What tells apart the tasks of upstream sessions, or of the shared one, whose ids may be the same. */
+function placeOf(session: string | undefined): string {
+  return session === undefined ? '' : digestOf(session, 8);
+}
+
+/** A server that starts again may use its ids again: then one that was good before is another's task. */
+function refuseOthers(task: KnownTask | undefined, owner: string): void {
+  if (task !== undefined && task.owner !== owner) throw unknownTask();
 }
 
 /** A request about a task goes where the task began; what the task asks there, to whoever waits for its result. */
