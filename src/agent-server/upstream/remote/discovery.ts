@@ -27,7 +27,7 @@ export interface DiscoveryOptions {
  * Connect). Throws AgentServerError UpstreamUnauthorized when there is none that can be used.
  */
 export async function findTokenPlace(options: DiscoveryOptions): Promise<TokenPlace> {
-  const { url, issuer, fetch } = options;
+  const { url, issuer } = options;
   const resource = await findResource(options);
   const named = issuer ?? resource?.authorization_servers?.[0];
   if (named === undefined) {
@@ -37,24 +37,23 @@ export async function findTokenPlace(options: DiscoveryOptions): Promise<TokenPl
     );
   }
   return {
-    server: await readServer(named, fetch),
+    server: await readServer(named, options),
     resource: resource?.resource ?? url.href,
     scopes: resource?.scopes_supported ?? [],
   };
 }
 
-/** Undefined: the server publishes nothing, which is no error for one whose authorization server is named. */
-async function findResource({
-  url,
-  issuer,
-  metadata,
-  fetch,
-}: DiscoveryOptions): Promise<oauth.ResourceServer | undefined> {
+/**
+ * Undefined: the server publishes nothing, or nothing that can be had, which is no error for one whose authorization
+ * server is named.
+ */
+async function findResource(options: DiscoveryOptions): Promise<oauth.ResourceServer | undefined> {
+  const { url, issuer, metadata, fetch } = options;
   const root = new URL('/', url);
   const wellKnown = (of: URL) => () =>
-    oauth.resourceDiscoveryRequest(of, { [oauth.customFetch]: fetch, ...insecure(of) });
+    oauth.resourceDiscoveryRequest(of, { [oauth.customFetch]: fetch, ...insecure(of, options) });
   const places =
-    metadata === undefined ? [wellKnown(url), wellKnown(root)] : [() => getMetadata(metadata, fetch)];
+    metadata === undefined ? [wellKnown(url), wellKnown(root)] : [() => getMetadata(metadata, options)];
   let problem: unknown;
   for (const ask of places) {
     try {
@@ -62,7 +61,8 @@ async function findResource({
       if (answer.status !== 200) continue;
       return await readResource(url, answer);
     } catch (error) {
-      if (error instanceof AgentServerError && error.code !== 'UpstreamUnauthorized') throw error;
+      const isUnreached = error instanceof AgentServerError && error.code !== 'UpstreamUnauthorized';
+      if (isUnreached && issuer === undefined) throw error;
       problem ??= error;
     }
   }
@@ -72,9 +72,9 @@ async function findResource({
     : unusable(`the metadata of ${url.host} cannot be used: ${messageOf(problem)}`);
 }
 
-async function getMetadata(address: string, fetch: Fetch): Promise<Response> {
-  requireSecure(new URL(address));
-  return fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
+async function getMetadata(address: string, options: DiscoveryOptions): Promise<Response> {
+  requireSecure(new URL(address), options);
+  return options.fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
 }
 
 /** Metadata count only for the server that they are asked of, or for a part of it that it lies in. */
@@ -96,15 +96,15 @@ function covers(resource: URL, url: URL): boolean {
 }
 
 /** The authorization server's own metadata, wherever of the three places it keeps them. */
-async function readServer(issuer: string, fetch: Fetch): Promise<oauth.AuthorizationServer> {
+async function readServer(issuer: string, discovery: DiscoveryOptions): Promise<oauth.AuthorizationServer> {
   const url = URL.parse(issuer);
   if (url === null) throw unusable(`"${issuer}" is no authorization server's address`);
-  requireSecure(url);
-  const options = { [oauth.customFetch]: fetch, ...insecure(url) };
+  requireSecure(url, discovery);
+  const options = { [oauth.customFetch]: discovery.fetch, ...insecure(url, discovery) };
   const inserted = new URL(`/.well-known/openid-configuration${url.pathname.replace(/\/$/, '')}`, url);
   const places = [
     () => oauth.discoveryRequest(url, { ...options, algorithm: 'oauth2' }),
-    () => getMetadata(inserted.href, fetch),
+    () => getMetadata(inserted.href, discovery),
     () => oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' }),
   ];
   let problem = 'it publishes no metadata';
@@ -121,16 +121,25 @@ async function readServer(issuer: string, fetch: Fetch): Promise<oauth.Authoriza
   throw unusable(`the metadata of the authorization server ${issuer} cannot be used: ${problem}`);
 }
 
-function requireSecure(url: URL): void {
-  if (url.protocol === 'https:' || oauth.allowInsecureRequests in insecure(url)) return;
+/** What the spec itself names. */
+type Named = Pick<DiscoveryOptions, 'url' | 'issuer'>;
+
+function requireSecure(url: URL, named: Named): void {
+  if (url.protocol === 'https:' || oauth.allowInsecureRequests in insecure(url, named)) return;
   throw unusable(`${url.href} is not https`);
 }
 
-/** Only programs of this machine are asked in clear: tests and conformance suites. */
-export function insecure({ hostname }: URL): { [oauth.allowInsecureRequests]?: boolean } {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
-    ? { [oauth.allowInsecureRequests]: true }
-    : {};
+/**
+ * Only programs of this machine are asked in clear, and only where the spec names one (tests, conformance suites): no
+ * server elsewhere leads to one.
+ */
+export function insecure(of: URL, { url, issuer }: Named): { [oauth.allowInsecureRequests]?: boolean } {
+  const isNamed = [url, issuer === undefined ? null : URL.parse(issuer)].some(isHere);
+  return isNamed && isHere(of) ? { [oauth.allowInsecureRequests]: true } : {};
+}
+
+function isHere(url: URL | null): boolean {
+  return url !== null && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
 }
 
 export function unusable(problem: string, remedy?: string): AgentServerError {

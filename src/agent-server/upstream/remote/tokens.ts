@@ -160,7 +160,7 @@ class ClientCredentials implements Tokens {
         client,
         clientAuthentication(server, secrets),
         { resource, ...this.#scope() },
-        { [oauth.customFetch]: fetch, ...insecure(new URL(server.token_endpoint ?? url)) },
+        { [oauth.customFetch]: fetch, ...insecure(new URL(server.token_endpoint ?? url), { url, issuer }) },
       );
       const token = await oauth.processClientCredentialsResponse(server, client, answer);
       return held(token, askedAt);
