@@ -1,4 +1,4 @@
-import type { Agent } from '#api/agent.ts';
+import type { Agent, AgentStatus } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { AgentIdentity } from '#wire/keys.ts';
 
@@ -18,6 +18,8 @@ export interface Target {
   readonly namespace: string;
   /** Workloads that take calls, in order of uid. */
   readonly ready: readonly TargetEndpoint[];
+  /** The others that have an address: they end, or are not ready. What goes on at one of them may still be there. */
+  readonly others: readonly TargetEndpoint[];
   /** Every workload that exists, ready or not: tokens minted for them count as a caller's. */
   readonly instances: readonly string[];
   /** Changes whenever what the agent lists may have changed. Empty: not known yet. */
@@ -25,6 +27,8 @@ export interface Target {
   /** Why it takes no calls; undefined while it does. */
   readonly unavailable: Unavailable | undefined;
 }
+
+type EndpointStatus = NonNullable<AgentStatus['endpoints']>[number];
 
 export interface Unavailable {
   /** A reason of the Agent's conditions, or `NotReady`. */
@@ -51,19 +55,28 @@ const lasting = new Set([
 export function targetOf(agent: Agent): Target {
   const { name, namespace = '', uid = '' } = agent.metadata;
   const endpoints = agent.status?.endpoints ?? [];
-  const ready = endpoints
-    .filter((endpoint) => endpoint.ready && !endpoint.terminating)
-    .map(({ uid: instance, address, terminating }) => ({ uid: instance, address, terminating }))
-    .sort((left, right) => (left.uid < right.uid ? -1 : 1));
+  const isReady = (endpoint: EndpointStatus) => endpoint.ready && !endpoint.terminating;
+  const ready = inOrder(endpoints.filter(isReady));
+  const others = inOrder(endpoints.filter((endpoint) => !isReady(endpoint) && endpoint.address !== ''));
   return {
     identity: { namespace, name, uid },
     name,
     namespace,
     ready,
+    others: others.length === 0 ? none : others,
     instances: endpoints.map((endpoint) => endpoint.uid),
     listsDigest: agent.status?.toolsDigest ?? '',
     unavailable: ready.length > 0 ? undefined : whyUnavailable(agent),
   };
+}
+
+/** Almost every agent has no others. */
+const none: readonly TargetEndpoint[] = [];
+
+function inOrder(endpoints: readonly EndpointStatus[]): TargetEndpoint[] {
+  return endpoints
+    .map(({ uid, address, terminating }) => ({ uid, address, terminating }))
+    .sort((left, right) => (left.uid < right.uid ? -1 : 1));
 }
 
 export function areSameTargets(left: Target | undefined, right: Target): boolean {

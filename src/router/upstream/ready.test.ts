@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Target } from '#routing/target.ts';
+import type { Target, TargetEndpoint } from '#routing/target.ts';
 import { createFakeClock } from '#test/fixtures/fake-clock.ts';
 import type { TableSource } from '../sources.ts';
 import { findReady, type Ready } from './ready.ts';
 
 const ready = ['a', 'b', 'c'].map((uid) => ({ uid, address: `10.0.0.${uid}` }));
+const others = [{ uid: 'ending', address: '10.0.0.9' }];
 const tables = {
   synced: true,
-  current: () => ({ targets: new Map([['default/x', { ready } as unknown as Target]]) }),
+  current: () => ({ targets: new Map([['default/x', { ready, others } as unknown as Target]]) }),
   subscribe: () => () => undefined,
 } as unknown as TableSource;
 
-async function find(affinity?: string, preferred?: string): Promise<string> {
+async function find(affinity?: string, preferred?: string, except?: TargetEndpoint): Promise<string> {
   const found: Ready = await findReady('default/x', {
     tables,
     clock: createFakeClock(),
     waitMs: 0,
     affinity,
     preferred,
+    except,
   });
   return found.endpoint.uid;
 }
@@ -26,6 +28,13 @@ async function find(affinity?: string, preferred?: string): Promise<string> {
 test('a call that names an instance goes there while it lives, and elsewhere afterwards', async () => {
   for (const { uid } of ready) assert.equal(await find('session', uid), uid);
   assert.equal(await find('session', 'd'), await find('session'), 'where the session is');
+});
+
+test('what goes on at an instance that ends or is not ready is sought there first, and nothing new', async () => {
+  assert.equal(await find('session', 'ending'), 'ending');
+  const failed = { uid: 'ending', address: '10.0.0.9', terminating: true };
+  assert.equal(await find('session', 'ending', failed), await find('session'));
+  for (let index = 0; index < 60; index += 1) assert.notEqual(await find(`session-${index}`), 'ending');
 });
 
 test('sessions spread over the instances, and stay where they are', async () => {

@@ -16,7 +16,7 @@ export interface ReadyOptions {
   readonly waitMs: number;
   /** Calls with the same value go to the same instance while it lives: a session's state is there. */
   readonly affinity?: string | undefined;
-  /** uid of the instance that it is for while that lives. */
+  /** uid of the instance that it is for while that lives, though it ends or is not ready. */
   readonly preferred?: string | undefined;
   /** uid of the only instance that will do. */
   readonly only?: string | undefined;
@@ -42,7 +42,7 @@ async function awaitReady(key: string, options: ReadyOptions): Promise<Ready> {
 function look(key: string, options: ReadyOptions): Ready | undefined {
   const target = options.tables.current().targets.get(key);
   if (target === undefined) return undefined;
-  const endpoint = choose(candidates(target, options), options);
+  const endpoint = named(target, options) ?? choose(candidates(target, options), options);
   return endpoint === undefined ? undefined : { target, endpoint };
 }
 
@@ -54,14 +54,23 @@ function candidates({ ready }: Target, { only, except }: ReadyOptions): readonly
   );
 }
 
+/** What a call goes on with may be at an instance that takes no new ones. */
+function named(
+  { ready, others }: Target,
+  { preferred, only, except }: ReadyOptions,
+): TargetEndpoint | undefined {
+  if (preferred === undefined || only !== undefined) return undefined;
+  const isNamed = ({ uid, address }: TargetEndpoint) =>
+    uid === preferred && (uid !== except?.uid || address !== except.address);
+  return ready.find(isNamed) ?? others.find(isNamed);
+}
+
 /** Rendezvous hashing: when instances come or go only the sessions of those move. */
 function choose(
   endpoints: readonly TargetEndpoint[],
-  { affinity, preferred }: ReadyOptions,
+  { affinity }: ReadyOptions,
 ): TargetEndpoint | undefined {
   if (endpoints.length < 2) return endpoints[0];
-  const named = preferred === undefined ? undefined : endpoints.find(({ uid }) => uid === preferred);
-  if (named !== undefined) return named;
   const salt = affinity ?? String(rotation++);
   let best: TargetEndpoint | undefined;
   let bestScore = '';

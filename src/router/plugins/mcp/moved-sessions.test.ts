@@ -9,9 +9,10 @@ import { type OpenedStream, openStream } from '../../testing/open-stream.ts';
 const limits = { timeout: 30_000 };
 const tools = [{ name: 'echo' }, { name: 'ask' }, { name: 'forever' }];
 
-function serveFrom(router: TestRouter, fakes: readonly FakeAgent[]): void {
-  const endpoints = fakes.map(({ identity: { name }, instance: uid, address }) => ({
-    ...{ name, uid, address, ready: true, terminating: false },
+function serveFrom(router: TestRouter, fakes: readonly FakeAgent[], ending?: FakeAgent): void {
+  const endpoints = fakes.map((fake) => ({
+    ...{ name: fake.identity.name, uid: fake.instance, address: fake.address },
+    ...{ ready: fake !== ending, terminating: fake === ending },
   }));
   const status = { endpoints, toolsDigest: 'd1', conditions: [] };
   router.tables.set([agentNamed('demo', { uid: 'uid-default-demo', status })]);
@@ -65,9 +66,11 @@ for (const path of ['/mcp', '/mcps/demo/mcp']) {
     `at ${path}, the answer to a question goes to the instance that put it, wherever the session is now`,
     limits,
     async (t) => {
-      const { url, headers, call, home } = await callThatStays(t, path, 'ask');
+      const { router, url, headers, call, old, home } = await callThatStays(t, path, 'ask');
       const question = await call.next();
       assert.equal(question.method, 'elicitation/create');
+      // It waits for the answer although it takes no new calls any more.
+      serveFrom(router, [old, home], old);
       await say(url, headers, { id: question.id, result: { action: 'accept' } });
       assert.equal((await call.next()).result.content[0].text, 'demo done');
       assert.ok(home.seen.every(({ body }) => !body.includes('question-7')));
