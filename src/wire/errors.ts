@@ -16,8 +16,10 @@ export type WireErrorCode =
   | 'ProofFailed'
   /** A change stream ended, went silent or sent something else than change lines. */
   | 'ChangesBroken'
-  /** The agent-server does not take what it was given. */
+  /** The agent-server takes nothing of the kind, now or later. */
   | 'Refused'
+  /** The agent-server did not take what it was given this time. */
+  | 'NotTaken'
   /** What is to be sealed is longer than a header may be. */
   | 'SealTooLarge';
 

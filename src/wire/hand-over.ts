@@ -12,21 +12,22 @@ export const handOverPath = '/upstream-secrets';
 export interface HandOverOptions extends ConnectOptions {
   readonly agent: AgentIdentity;
   readonly random: Random;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
+  /** Milliseconds since the epoch; asked when the connection stands, which can take a while. */
+  readonly now: () => number;
   readonly secrets: object;
 }
 
 /**
  * Gives new secrets to an agent-server that runs, over a connection that has proved who it is. They go in clear: for
- * Unix sockets alone. Throws ConnectFailed and ProofFailed; Refused when they are not taken.
+ * Unix sockets alone. Throws ConnectFailed and ProofFailed; Refused by an agent-server that takes none at all, NotTaken by one
+ * that may another time.
  */
 export async function handOver(options: HandOverOptions): Promise<void> {
   const { agent, instance, random, now, secrets } = options;
   const { socket, key } = await connectProven(options);
   const call = bindHandOver(secrets);
   const caller = 'controller:first-party';
-  const token = mintInvocation(key, { agent, instance, caller, user: null, call, now, random });
+  const token = mintInvocation(key, { agent, instance, caller, user: null, call, now: now(), random });
   try {
     const status = await new Promise<number>((resolve, reject) => {
       const outgoing = request({
@@ -48,7 +49,9 @@ export async function handOver(options: HandOverOptions): Promise<void> {
       });
       outgoing.end(JSON.stringify(secrets));
     });
-    if (status !== 204) throw new WireError('Refused', `${instance} takes no secrets: HTTP ${status}`);
+    if (status === 204) return;
+    const code = status === 404 || status === 405 ? 'Refused' : 'NotTaken';
+    throw new WireError(code, `${instance} takes no secrets: HTTP ${status}`);
   } finally {
     socket.destroy();
   }

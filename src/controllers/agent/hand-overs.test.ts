@@ -7,7 +7,7 @@ import { WireError } from '#wire/errors.ts';
 import type { HandOverOptions } from '#wire/hand-over.ts';
 import { createHandOvers } from './hand-overs.ts';
 
-function stage(send: (options: HandOverOptions, count: number) => void) {
+function stage(send: (options: HandOverOptions, count: number) => void | Promise<void>) {
   const clock = createFakeClock();
   const sent: string[] = [];
   const handOvers = createHandOvers({
@@ -16,7 +16,7 @@ function stage(send: (options: HandOverOptions, count: number) => void) {
     log: silentLog,
     async send(options) {
       sent.push(`${options.instance} ${JSON.stringify(options.secrets)}`);
-      send(options, sent.length);
+      await send(options, sent.length);
     },
   });
   return { clock, sent, handOvers };
@@ -37,8 +37,8 @@ test('an instance gets the same secrets once, and others when they change', asyn
   await clock.advance(60_000);
   assert.deepEqual(sent, [
     'i1 {"headers":{"key":"a"}}',
-    'i1 {"headers":{"key":"b"}}',
     'i2 {"headers":{"key":"b"}}',
+    'i1 {"headers":{"key":"b"}}',
   ]);
 });
 
@@ -67,4 +67,27 @@ test('an agent-server that does not know the request is left alone', async () =>
   handOvers.give('u', [target('i1')], secrets('a'));
   await clock.advance(120_000);
   assert.equal(sent.length, 1);
+});
+
+test('an agent-server that knows the request and does not take it is given it again', async () => {
+  const { sent, handOvers, clock } = stage((_options, count) => {
+    if (count < 3) throw new WireError('NotTaken', 'HTTP 401');
+  });
+  handOvers.give('u', [target('i1')], secrets('a'));
+  await clock.advance(120_000);
+  assert.equal(sent.length, 3);
+});
+
+test('what is on its way arrives before what is newer is sent, also to an instance that was not wanted in between', async () => {
+  const arrive: (() => void)[] = [];
+  const { sent, handOvers, clock } = stage(() => new Promise((resolve) => arrive.push(resolve)));
+  handOvers.give('u', [target('i1')], secrets('a'));
+  handOvers.give('u', [target('i1')], secrets('b'));
+  handOvers.give('u', [], secrets('b'));
+  handOvers.give('u', [target('i1')], secrets('c'));
+  await clock.advance(60_000);
+  assert.deepEqual(sent, ['i1 {"headers":{"key":"a"}}']);
+  arrive[0]?.();
+  await clock.advance(60_000);
+  assert.deepEqual(sent.slice(1), ['i1 {"headers":{"key":"c"}}']);
 });

@@ -36,7 +36,19 @@ const again = { initial: 200, max: 30_000, jitter: 0.2 };
 export function createHandOvers(options: HandOversOptions): HandOvers {
   /** By uid of the Agent, then by instance. */
   const agents = new Map<string, Map<string, Given>>();
+  /** What is being given, by instance. One that is not wanted any more may arrive all the same. */
+  const running = new Map<string, Promise<void>>();
 
+  /** One after the other, so that what was wanted last is what the instance has at the end. */
+  function start(target: ReportTarget, secrets: UpstreamSecrets, signal: AbortSignal): void {
+    const { instance } = target;
+    const before = running.get(instance);
+    const give = () => handOver(target, secrets, signal, options);
+    const given = (before === undefined ? give() : before.then(give)).finally(() => {
+      if (running.get(instance) === given) running.delete(instance);
+    });
+    running.set(instance, given);
+  }
   function forget(uid: string): void {
     for (const { stop } of agents.get(uid)?.values() ?? []) stop.abort();
     agents.delete(uid);
@@ -52,7 +64,7 @@ export function createHandOvers(options: HandOversOptions): HandOvers {
         if (!isCurrent) given?.stop.abort();
         const entry = isCurrent ? given : { digest, stop: new AbortController() };
         now.set(target.instance, entry);
-        if (!isCurrent) void handOver(target, secrets, entry.stop.signal, options);
+        if (!isCurrent) start(target, secrets, entry.stop.signal);
       }
       for (const [instance, { stop }] of before ?? []) if (!now.has(instance)) stop.abort();
       agents.set(uid, now);
@@ -73,7 +85,7 @@ async function handOver(
 ): Promise<void> {
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
-      await send({ agent, instance, address, keys, secrets, random, now: clock.now() });
+      await send({ agent, instance, address, keys, secrets, random, now: () => clock.now() });
       return;
     } catch (error) {
       log.debug('secrets were not taken yet', { agent: agent.name, instance, error: messageOf(error) });

@@ -361,7 +361,7 @@ add('the controller hands over new secrets to an agent-server that runs, and nob
     agent: config.agent,
     instance: config.agent.instance,
     random: systemRandom,
-    now: Date.now(),
+    now: Date.now,
     secrets,
   });
   await untilReady(200);
