@@ -1,15 +1,24 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '#kit/clock.ts';
 import type { ProvenConnection } from '#wire/connect.ts';
-import { createConnectionPool } from '#wire/http1/connection-pool.ts';
+import { type ConnectionPool, createConnectionPool } from '#wire/http1/connection-pool.ts';
 import type { HttpHandler, HttpRequest } from '#wire/http1/message.ts';
 import type { WireKey } from '#wire/keys.ts';
 
+/** Requests of different lanes take no connections from each other. */
+export type Lane =
+  /** Whose answers come when their work is done. */
+  | 'calls'
+  /** Whose answers last as long as clients listen. */
+  | 'streams'
+  /** That are taken at once and answered with nothing: running calls may wait for what they say. */
+  | 'messages';
+
 /** Kept-alive, proven connections to one instance of an agent. */
 export interface AgentPool {
-  send(request: HttpRequest, handler: HttpHandler): void;
-  /** For requests whose answers last as long as clients listen: they take no connection from others. */
-  stream(request: HttpRequest, handler: HttpHandler): void;
+  send(lane: Lane, request: HttpRequest, handler: HttpHandler): void;
+  /** Takes back a request that has not started. */
+  drop(lane: Lane, handler: HttpHandler): void;
   /**
    * The key to sign with for this instance: the one that it last proved to hold, while that is valid, because a
    * newer one may not have reached it yet. Undefined until it has proved one: await `prove()` first.
@@ -24,6 +33,7 @@ export interface AgentPool {
 }
 
 export interface AgentPoolOptions {
+  /** For calls. */
   readonly connections: number;
   readonly connect: () => Promise<ProvenConnection>;
   /** The agent's keys that are valid now, the current one first. */
@@ -35,6 +45,9 @@ export interface AgentPoolOptions {
 
 /** How often, in milliseconds, an instance that holds no more than the previous key is asked for the current one. */
 const renewMs = 30_000;
+
+/** Connections for calls to each one for messages. */
+const callsToMessages = 16;
 
 /** Deadlines of requests are given with each of them. */
 export function openAgentPool(options: AgentPoolOptions): AgentPool {
@@ -56,7 +69,7 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
   }
   function prove(): Promise<void> {
     proving ??= connect()
-      .then((socket) => calls.adopt(socket))
+      .then((socket) => lanes.calls.adopt(socket))
       .finally(() => {
         proving = undefined;
       });
@@ -72,11 +85,15 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
       () => undefined,
     );
   }
-  const calls = createConnectionPool({ connections: options.connections, connect, clock });
-  const streams = createConnectionPool({ connections: Number.POSITIVE_INFINITY, connect, clock });
+  const laneOf = (connections: number) => createConnectionPool({ connections, connect, clock });
+  const lanes = {
+    calls: laneOf(options.connections),
+    streams: laneOf(Number.POSITIVE_INFINITY),
+    messages: laneOf(Math.ceil(options.connections / callsToMessages)),
+  } satisfies Record<Lane, ConnectionPool>;
   return {
-    send: (request, handler) => calls.send(request, handler),
-    stream: (request, handler) => streams.send(request, handler),
+    send: (lane, request, handler) => lanes[lane].send(request, handler),
+    drop: (lane, handler) => lanes[lane].drop(handler),
     signingKey() {
       if (proven === undefined) return undefined;
       const valid = keys();
@@ -86,11 +103,10 @@ export function openAgentPool(options: AgentPoolOptions): AgentPool {
     },
     prove,
     async retire() {
-      await Promise.all([calls.close(), streams.close()]);
+      await Promise.all(Object.values(lanes).map((lane) => lane.close()));
     },
     async close() {
-      calls.destroy();
-      streams.destroy();
+      for (const lane of Object.values(lanes)) lane.destroy();
     },
   };
 }

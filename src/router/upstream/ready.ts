@@ -32,6 +32,16 @@ export function findReady(key: string, options: ReadyOptions): Ready | Promise<R
   return look(key, options) ?? awaitReady(key, options);
 }
 
+/** Whether what was found is still in the newest table, for a call with the same options. */
+export function isListed(key: string, { target, endpoint }: Ready, options: ReadyOptions): boolean {
+  const now = options.tables.current().targets.get(key);
+  if (now === target) return true;
+  if (now === undefined || now.identity.uid !== target.identity.uid) return false;
+  const { uid, address } = endpoint;
+  const isIt = (other: TargetEndpoint) => other.uid === uid && other.address === address;
+  return now.ready.some(isIt) || (uid === options.preferred && now.others.some(isIt));
+}
+
 async function awaitReady(key: string, options: ReadyOptions): Promise<Ready> {
   await changeOrTimeout(key, options);
   const found = look(key, options);

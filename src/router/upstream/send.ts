@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Random } from '#kit/random.ts';
-import { type CallBinding, streamBinding } from '#wire/binding.ts';
+import type { CallBinding } from '#wire/binding.ts';
 import type { McpContext } from '#wire/claims.ts';
 import type { HttpFlow, HttpHandler, HttpHeaders } from '#wire/http1/message.ts';
 import type { WireKey } from '#wire/keys.ts';
@@ -12,9 +12,9 @@ import { RouterError } from '../errors.ts';
 import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
 import type { TableSource } from '../sources.ts';
-import type { AgentPool } from './agent-pool.ts';
+import type { AgentPool, Lane } from './agent-pool.ts';
 import type { Pools } from './pools.ts';
-import { findReady, type Ready, type ReadyOptions } from './ready.ts';
+import { findReady, isListed, type Ready, type ReadyOptions } from './ready.ts';
 
 /** One request to one agent. */
 export interface AgentCall {
@@ -30,6 +30,8 @@ export interface AgentCall {
   readonly binding: CallBinding;
   readonly caller: Caller;
   readonly mcp?: McpContext | undefined;
+  /** Default: calls. */
+  readonly lane?: Lane;
   /** Silence, in milliseconds, after which the call has failed. Default: the router's call timeout. 0: never. */
   readonly silenceMs?: number;
   /** How long an agent that is starting is waited for. Default: the router's. */
@@ -89,6 +91,7 @@ class Attempt implements Flow, HttpHandler {
   readonly #call: AgentCall;
   readonly #sink: AnswerSink;
   #ready: Ready | undefined;
+  #pool: AgentPool | undefined;
   #request: HttpFlow | undefined;
   #sent = false;
   #retried = false;
@@ -105,7 +108,7 @@ class Attempt implements Flow, HttpHandler {
   start(): void {
     const found = findReady(this.#call.agent, this.#wanted(undefined));
     if (found instanceof Promise)
-      found.then((ready) => this.#dispatch(ready)).catch((error) => this.#fail(error));
+      found.then((ready) => this.#dispatchLate(ready)).catch((error) => this.#fail(error));
     else this.#dispatch(found);
   }
 
@@ -115,7 +118,8 @@ class Attempt implements Flow, HttpHandler {
 
   abort(): void {
     this.#over = true;
-    this.#request?.abort();
+    if (this.#request === undefined) this.#pool?.drop(this.#call.lane ?? 'calls', this);
+    else this.#request.abort();
   }
 
   started(request: HttpFlow): void {
@@ -168,6 +172,13 @@ class Attempt implements Flow, HttpHandler {
     };
   }
 
+  /** The table may be another one by now: what it does not list any more has no connections, and gets none. */
+  #dispatchLate(ready: Ready): void {
+    if (this.#over) return;
+    if (isListed(this.#call.agent, ready, this.#wanted(undefined))) this.#dispatch(ready);
+    else this.start();
+  }
+
   #dispatch(ready: Ready): void {
     if (this.#over) return;
     this.#ready = ready;
@@ -185,7 +196,7 @@ class Attempt implements Flow, HttpHandler {
     pool
       .prove()
       .then(
-        () => this.#dispatch(ready),
+        () => this.#dispatchLate(ready),
         (error) => this.#lost(ready, error),
       )
       .catch((error) => this.#fail(error));
@@ -200,8 +211,8 @@ class Attempt implements Flow, HttpHandler {
       body,
       silenceMs: silenceMs ?? this.#options.limits.callTimeoutMs,
     };
-    if (lasting.has(this.#call.binding.tool)) pool.stream(request, this);
-    else pool.send(request, this);
+    this.#pool = pool;
+    pool.send(this.#call.lane ?? 'calls', request, this);
   }
 
   #mint(key: WireKey, { target, endpoint }: Ready): string {
@@ -226,19 +237,23 @@ class Attempt implements Flow, HttpHandler {
   #lost(ready: Ready, error: unknown): void {
     if (this.#over) return;
     const streamed = typeof this.#call.body === 'object' && !Buffer.isBuffer(this.#call.body);
-    if (this.#sent || this.#retried || streamed) {
+    if (this.#sent || this.#retried || streamed || codeOf(error) === 'Silent') {
       this.#fail(this.#translate(ready, error));
       return;
     }
     this.#retried = true;
     Promise.resolve(findReady(this.#call.agent, this.#wanted(ready.endpoint))).then(
-      (next) => this.#dispatch(next),
+      (next) => this.#dispatchLate(next),
       () => this.#fail(this.#translate(ready, error)),
     );
   }
 
   #translate({ target }: Ready, error: unknown): RouterError {
     const agents = [target.name];
+    if (!this.#sent && codeOf(error) === 'Silent') {
+      const message = `Agent '${target.name}' is busy with other calls; this one was not sent. Try again in a moment.`;
+      return new RouterError('AgentUnavailable', message, { cause: error, agents });
+    }
     if (!this.#sent) {
       const message = `Agent '${target.name}' cannot be reached. Try again in a moment.`;
       return new RouterError('AgentUnavailable', message, { cause: error, agents });
@@ -261,9 +276,6 @@ class Attempt implements Flow, HttpHandler {
     );
   }
 }
-
-/** What is answered for as long as the client listens. */
-const lasting: ReadonlySet<string> = new Set([streamBinding.tool, 'subscriptions/listen']);
 
 /** No instance is to blame, so none is waited for. */
 function unsendable(error: Error): RouterError {

@@ -5,8 +5,13 @@ import { HttpError, type HttpHandler, type HttpRequest } from './message.ts';
 
 /** Connections to one peer, opened when there is work for them. */
 export interface ConnectionPool {
-  /** In the order in which they come; waits while all connections are busy. */
+  /**
+   * In the order in which they come; waits while all connections are busy, for `silenceMs` of the request at most: then
+   * it has failed as `Silent`, and never started.
+   */
   send(request: HttpRequest, handler: HttpHandler): void;
+  /** Takes back what waits with this handler, which is told nothing more. What has started is its flow's to abort. */
+  drop(handler: HttpHandler): void;
   /** Takes a connection that was opened elsewhere, for the next request. */
   adopt(socket: Socket): void;
   /** Takes no more requests; resolves when the last of those that wait or run has ended. */
@@ -30,9 +35,14 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   return new Connections(options);
 }
 
-interface Waiting {
+interface Work {
   readonly request: HttpRequest;
   readonly handler: HttpHandler;
+}
+
+interface Waiting extends Work {
+  /** Monotonic milliseconds. */
+  readonly since: number;
 }
 
 class Connections implements ConnectionPool {
@@ -41,7 +51,7 @@ class Connections implements ConnectionPool {
   /** The one that was used last is taken first: it is the one that its peer closes last. */
   readonly #idle: Connection[] = [];
   #waiting: Waiting[] = [];
-  #due: (Waiting & { readonly connection: Connection })[] = [];
+  #due: (Work & { readonly connection: Connection })[] = [];
   #opening = 0;
   #closed: PromiseWithResolvers<void> | undefined;
   #look: { readonly everyMs: number; readonly cancel: () => void } | undefined;
@@ -63,8 +73,15 @@ class Connections implements ConnectionPool {
     else this.#sendSoon(connection, { request, handler });
   }
 
-  #wait(work: Waiting): void {
-    this.#waiting.push(work);
+  drop(handler: HttpHandler): void {
+    const at = this.#waiting.findIndex((waiting) => waiting.handler === handler);
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    this.#settle();
+  }
+
+  #wait({ request, handler }: Work): void {
+    this.#waiting.push({ request, handler, since: this.#now() });
     this.#open();
   }
 
@@ -72,13 +89,13 @@ class Connections implements ConnectionPool {
    * A connection that was used before gets its request only after the loop has looked at what arrived on it: the end of
    * a connection that is known already costs no call, and bytes that nobody asked for are not taken for an answer.
    */
-  #sendSoon(connection: Connection, work: Waiting): void {
+  #sendSoon(connection: Connection, { request, handler }: Work): void {
     if (!connection.used) {
-      connection.send(work.request, work.handler);
+      connection.send(request, handler);
       return;
     }
     if (this.#due.length === 0) setImmediate(() => this.#sendDue());
-    this.#due.push({ ...work, connection });
+    this.#due.push({ request, handler, connection });
   }
 
   #sendDue(): void {
@@ -183,10 +200,25 @@ class Connections implements ConnectionPool {
   #lookAt(): void {
     this.#look = undefined;
     for (const connection of this.#all) connection.look();
+    this.#endWaiting();
     for (const connection of [...this.#idle]) if (!connection.isFresh()) connection.close();
-    if (this.#all.size === 0) return;
-    const limits = [...this.#all].flatMap(({ silenceMs = 0 }) => (silenceMs > 0 ? [silenceMs] : []));
-    this.#lookWithin(Math.min(...limits));
+    if (this.#all.size === 0 && this.#waiting.length === 0) return;
+    let least = Number.POSITIVE_INFINITY;
+    for (const { silenceMs = 0 } of this.#all) if (silenceMs > 0) least = Math.min(least, silenceMs);
+    for (const { request } of this.#waiting)
+      if (request.silenceMs > 0) least = Math.min(least, request.silenceMs);
+    this.#lookWithin(least);
+  }
+
+  /** Of what has waited for too long. */
+  #endWaiting(): void {
+    const now = this.#now();
+    const isLate = ({ request: { silenceMs }, since }: Waiting) => silenceMs > 0 && now - since >= silenceMs;
+    if (!this.#waiting.some(isLate)) return;
+    const late = this.#waiting.filter(isLate);
+    this.#waiting = this.#waiting.filter((waiting) => !isLate(waiting));
+    for (const { handler } of late) handler.failed(new HttpError('Silent', 'no connection was free in time'));
+    this.#settle();
   }
 
   #settle(): void {

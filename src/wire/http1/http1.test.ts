@@ -218,6 +218,45 @@ test(
   },
 );
 
+test('a request waits for a connection no longer than for an answer', bounded, async (t) => {
+  const { pool, sockets } = await startPeer(t, () => undefined);
+  const held = [ask(pool), ask(pool)];
+  for (const { done } of held) done.catch(() => undefined);
+  const late = ask(pool, { silenceMs: 60 });
+  await assert.rejects(late.done, { code: 'Silent' });
+  assert.equal(late.told.flow, undefined, 'it never started');
+  assert.equal(sockets.length, 2);
+});
+
+test(
+  'a request that is taken back is not sent, told nothing, and costs no connection',
+  bounded,
+  async (t) => {
+    const { pool, sockets } = await startPeer(t, () => undefined);
+    const held = [ask(pool), ask(pool)];
+    const told: string[] = [];
+    const gone: HttpHandler = {
+      started: () => told.push('started'),
+      interim: () => told.push('interim'),
+      head: () => told.push('head'),
+      data: () => told.push('data') > 0,
+      ended: () => told.push('ended'),
+      failed: () => told.push('failed'),
+    };
+    pool.send({ ...get, path: '/gone' }, gone);
+    pool.drop(gone);
+    while (sockets.length < 2) await new Promise(setImmediate);
+    for (const { told, done } of held) {
+      done.catch(() => undefined);
+      told.flow?.abort();
+    }
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    assert.deepEqual(told, []);
+    assert.equal(sockets.length, 2);
+    await pool.close();
+  },
+);
+
 test('the rest of a body that was answered early is taken and dropped', bounded, async (t) => {
   const { pool, sockets } = await startPeer(t, (socket) => socket.pause());
   let left = 64;
