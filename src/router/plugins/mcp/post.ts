@@ -122,6 +122,8 @@ function answerOutcome(
   { message: { id, method }, speaker }: AggregateRequest,
   outcome: Outcome,
 ): void {
+  // Its close was told while the agent was looked for: nobody is there to be answered, or to cancel it.
+  if (response.destroyed) return;
   if (outcome.kind === 'result') {
     writeJsonText(response, 200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${outcome.text}}`);
     return;
