@@ -154,3 +154,15 @@ test('a task that a client of 2025 waits for is not another’s, either (K2, R13
   await assert.rejects(tasks.request('stateless', 'tasks/get', { taskId: ofAna }, ana, send), refused);
   assert.deepEqual(sent, []);
 });
+
+test('what is heard of a task that became another’s meanwhile is not passed on (K2)', async (t) => {
+  const tasks = tasksOf(t);
+  const [ana, ben] = [clientNamed('ana'), clientNamed('ben')];
+  const answer = Promise.withResolvers<Record<string, unknown>>();
+  const send = () => answer.promise;
+  const ofAna = String((await tasks.begun('stateless', begun, ana, ana, send))['taskId']);
+  const look = tasks.request('stateless', 'tasks/get', { taskId: ofAna }, ana, send);
+  await tasks.begun('stateless', begun, ben, ben, send);
+  answer.resolve({ ...begun, statusMessage: 'of Ben' });
+  await assert.rejects(look, refused);
+});

@@ -71,14 +71,11 @@ export interface Tasks {
 }
 
 export function createTasks(options: TasksOptions): Tasks {
-  const { settings, clock, random } = options;
+  const { settings } = options;
   const names = createTaskNames(options);
   const known = createKnownTasks(settings.maxKnownTasks);
   const asking = createAskingTasks({ ...askingLimits(settings), ...options });
-  const waiting: AwaitOptions = {
-    ...{ clock, timeoutMs: settings.upstreamTimeoutMs, answerMs: settings.parkTtlMs },
-    ...{ maxRounds: settings.maxInputRounds, mintId: () => random.uuid() },
-  };
+  const waiting = awaitOptions(options);
 
   function remember(task: Result, served: Era, context: CallContext, by: CallContext): KnownTask {
     const owner = ownerOf(context);
@@ -118,14 +115,17 @@ export function createTasks(options: TasksOptions): Tasks {
       const owner = ownerOf(context);
       const name = names.read(owner, params['taskId']);
       const by = contextFor(served, method, name, client, context, known.find(name.place, name.id));
-      refuseOthers(known.find(placeIn(served, by), name.id), owner);
-      const about = (other: string, own: CallContext) => send(other, { ...params, taskId: name.id }, own);
+      const refuse = () => refuseOthers(known.find(placeIn(served, by), name.id), owner);
+      refuse();
+      // It may have become another's while the server was asked.
+      const ask: SendMethod = (...request) => send(...request).finally(refuse);
+      const about = (other: string, own: CallContext) => ask(other, { ...params, taskId: name.id }, own);
       const rename = (id: string) => (id === name.id ? client : id);
       if (served === context.era) return renameInResult(await about(method, by), rename);
       const task = {
         ...{ key: `${name.place} ${name.id}`, link: linkOf(by), context: by },
         send: (other: string, own: CallContext) =>
-          send(other, { taskId: name.id }, other === 'tasks/result' ? { ...own, task: name.id } : own),
+          ask(other, { taskId: name.id }, other === 'tasks/result' ? { ...own, task: name.id } : own),
       };
       return renameInResult(await serveSessionTask(method, params, task, asking), rename);
     },
@@ -147,6 +147,11 @@ export function createTasks(options: TasksOptions): Tasks {
 function askingLimits(settings: Settings) {
   const { parkTtlMs: ttlMs, parkGatherMs: gatherMs, maxParkedCalls: max, maxParkedCallsPerUser } = settings;
   return { ttlMs, gatherMs, graceMs: 1000, max, maxPerUser: maxParkedCallsPerUser };
+}
+
+function awaitOptions({ settings, clock, random }: TasksOptions): AwaitOptions {
+  const { upstreamTimeoutMs: timeoutMs, parkTtlMs: answerMs, maxInputRounds: maxRounds } = settings;
+  return { clock, timeoutMs, answerMs, maxRounds, mintId: () => random.uuid() };
 }
 
 /** A page of the server's tasks without those of others. */
