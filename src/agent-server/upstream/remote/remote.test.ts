@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { systemClock } from '#kit/clock.ts';
 import { codeOf } from '#kit/errors.ts';
 import { silentLog } from '#kit/log.ts';
-import { createFakeClock } from '#test/fixtures/fake-clock.ts';
+import { createFakeClock, until } from '#test/fixtures/fake-clock.ts';
 import type { UpstreamConnection } from '../connection.ts';
 import { type RemoteOptions, remoteConnector } from './remote.ts';
 
@@ -140,14 +140,17 @@ test('a server that refuses every token is lost', bounded, async (t) => {
   tokens.push = () => 0;
   tokens.length = 0;
   assert.equal(await call('any'), 'UpstreamUnauthorized');
-  await systemClock.sleep(200);
+  await until(() => lost() !== undefined, 'the connection to be lost');
   assert.match(lost() ?? '', /refuses the agent \(HTTP 401, invalid_token\)/);
 });
 
 test('where there is no room for one more connection, those that there are go on', bounded, async (t) => {
   let isFull = false;
   const proxy = createServer().on('connect', (request, socket) => {
-    if (isFull) return socket.end('HTTP/1.1 429 No\r\n\r\nno room');
+    if (isFull) {
+      socket.end('HTTP/1.1 429 No\r\n\r\nno room');
+      return;
+    }
     const onward = connect(Number(request.url?.split(':')[1]), '127.0.0.1');
     for (const end of [socket, onward])
       end.on('error', () => undefined).on('close', () => [socket, onward].map((one) => one.destroy()));

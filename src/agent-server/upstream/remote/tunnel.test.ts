@@ -34,7 +34,10 @@ async function start(t: TestContext, statusOf: (count: number) => number, keepAl
     });
     const status = statusOf(asked.total);
     setTimeout(() => {
-      if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+      if (status !== 200) {
+        socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+        return;
+      }
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       target.emit('connection', socket);
     }, 30);
