@@ -32,3 +32,10 @@ test('there are not more streams than the router holds', bounded, async (t) => {
   const refused = await listen();
   assert.deepEqual([refused.answer.status, (await call()).answer.status], [400, 200]);
 });
+
+test('a stream of an agent that shows no sign of life breaks off', bounded, async (t) => {
+  const { listen } = await start(t, { agentStreamSilenceMs: 200 });
+  const stream = await listen();
+  assert.equal((await stream.next()).method, 'notifications/message');
+  await assert.rejects(stream.next());
+});

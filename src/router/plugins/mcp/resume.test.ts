@@ -25,6 +25,15 @@ test('an event’s id leads to its agent, which gets its own id', limits, async 
   );
 });
 
+test('a rest of which nothing comes any more breaks off', limits, async (t) => {
+  const router = await startTestRouter(t, [{ name: 'demo' }], { limits: { agentStreamSilenceMs: 200 } });
+  const base = await router.listen();
+  const headers = { ...(await openSession(router)), 'last-event-id': 'demo/t/one.x' };
+  const stream = await openStream(t, `${base}/mcp`, { method: 'GET', headers });
+  assert.equal((await stream.next()).method, 'notifications/message');
+  await assert.rejects(stream.next());
+});
+
 test('an id that names no agent here is refused, and nobody is asked', limits, async (t) => {
   const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'other' }]);
   const base = await router.listen();

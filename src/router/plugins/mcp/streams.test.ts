@@ -91,6 +91,31 @@ test('notifications/cancelled reaches the agent that runs the request', limits, 
   stream.close();
 });
 
+test(
+  'a request whose client leaves while its agent is looked for is not sent, and not taken to run there',
+  limits,
+  async (t) => {
+    const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'stuck', hang: ['tools/list'] }], {
+      limits: { listTimeoutMs: 300 },
+    });
+    const url = `${await router.listen()}/mcp`;
+    const headers = { 'content-type': 'application/json', ...(await openSession(router)) };
+    const leave = new AbortController();
+    const body = JSON.stringify(request('tools/call', { name: 'echo' }, 'gone'));
+    const call = fetch(url, { method: 'POST', headers, body, signal: leave.signal });
+    const asked = (what: string) =>
+      router.agents.map(({ seen }) => seen.filter((one) => one.body.includes(what)).length);
+    while (asked('tools/list')[1] === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    leave.abort();
+    await assert.rejects(call);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    assert.deepEqual(asked('tools/call'), [0, 0]);
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'gone' } };
+    await fetch(url, { method: 'POST', headers, body: JSON.stringify(cancel) });
+    assert.deepEqual(asked('notifications/cancelled'), [1, 1]);
+  },
+);
+
 test('GET of a session tells when lists change', limits, async (t) => {
   const { base, headers, router } = await start(t);
   const stream = await open(t, `${base}/mcp`, { method: 'GET', headers });
