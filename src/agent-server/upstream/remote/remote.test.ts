@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#kit/clock.ts';
@@ -10,6 +9,7 @@ import { silentLog } from '#kit/log.ts';
 import { createFakeClock, until } from '#test/fixtures/fake-clock.ts';
 import type { UpstreamConnection } from '../connection.ts';
 import { type RemoteOptions, remoteConnector } from './remote.ts';
+import { listen } from './testing.ts';
 
 const bounded = { timeout: 20_000 };
 
@@ -51,16 +51,6 @@ async function start(t: TestContext, options: Partial<RemoteOptions> = {}): Prom
         .request('tools/call', { name }, { signal, timeoutMs: 5_000, context: undefined })
         .then((result) => result['text'], codeOf),
   };
-}
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, tokens: string[]): Promise<void> {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#kit/clock.ts';
 import { codeOf } from '#kit/errors.ts';
+import { listen } from './testing.ts';
 import { TunnelAgent } from './tunnel.ts';
 
 const bounded = { timeout: 20_000 };
@@ -59,16 +58,6 @@ async function start(t: TestContext, statusOf: (count: number) => number, keepAl
           .end();
       }),
   };
-}
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
 }
 
 const many = (place: Place, count: number) => Promise.all(Array.from({ length: count }, () => place.get()));
