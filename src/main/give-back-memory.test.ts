@@ -34,4 +34,17 @@ describe('giving memory back', () => {
     assert.ok(held() < full - 4 * mebibyte, `${full} → ${held()}`);
     assert.equal(kept.length, 2_000);
   });
+
+  it('happens after a minute in a process that is never quiet', async () => {
+    const clock = createFakeClock();
+    const stop = giveBackMemory({ clock, log: silentLog, quietShare: -1, worthBytes: -1e12 });
+    const kept = burst();
+    const full = held();
+    await clock.advance(59_000);
+    assert.ok(held() > full - 4 * mebibyte);
+    await clock.advance(2_000);
+    stop();
+    assert.ok(held() < full - 4 * mebibyte, `${full} → ${held()}`);
+    assert.equal(kept.length, 2_000);
+  });
 });

@@ -10,6 +10,8 @@ export interface GiveBackOptions {
   readonly everyMs?: number;
   /** A process that uses less of a core is quiet. Default 0.15. */
   readonly quietShare?: number;
+  /** Milliseconds after which a process that is never quiet gives back all the same. Default 60,000. */
+  readonly atLatestMs?: number;
   /** Bytes that the heap must have grown by since the last time. Default 16 MiB. */
   readonly worthBytes?: number;
 }
@@ -19,13 +21,22 @@ type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resor
 /**
  * Gives the pages of a burst back to the system once the process is quiet. V8 by itself keeps half-empty pages for
  * as long as nothing is allocated, so a controller that made thousands of Agents would stay twice as large as it is.
- * Holds the process up for some 5 ms per MiB in use, at a time when nothing waits. Returns the stop function.
+ * Holds the process up for some 5 ms per MiB in use, at a time when nothing waits, or once a minute when something
+ * always does. Returns the stop function.
  */
 export function giveBackMemory(options: GiveBackOptions): () => void {
-  const { clock, log, everyMs = 5_000, quietShare = 0.15, worthBytes = 16 * 1_048_576 } = options;
+  const {
+    clock,
+    log,
+    everyMs = 5_000,
+    quietShare = 0.15,
+    atLatestMs = 60_000,
+    worthBytes = 16 * 1_048_576,
+  } = options;
   const collect = exposeCollect();
   let used = process.cpuUsage();
   let left = getHeapStatistics().total_physical_size;
+  let last = clock.monotonic();
   let cancel = clock.after(everyMs, look);
 
   function look(): void {
@@ -34,11 +45,15 @@ export function giveBackMemory(options: GiveBackOptions): () => void {
     used = process.cpuUsage();
     const share = (user + system) / 1000 / everyMs;
     const held = getHeapStatistics().total_physical_size;
-    if (share > quietShare || held < left + worthBytes) return;
     const began = clock.monotonic();
+    const quiet = share <= quietShare;
+    if ((!quiet && began - last < atLatestMs) || held < left + worthBytes) return;
     compact(collect);
-    left = getHeapStatistics().total_physical_size;
-    log.debug('memory given back', { before: held, after: left, ms: Math.round(clock.monotonic() - began) });
+    const after = getHeapStatistics().total_physical_size;
+    // What a busy process holds is not what it will need: the next time comes whether or not it grew.
+    left = quiet ? after : 0;
+    last = clock.monotonic();
+    log.debug('memory given back', { before: held, after, ms: Math.round(last - began) });
   }
 
   return () => cancel();

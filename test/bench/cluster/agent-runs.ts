@@ -58,8 +58,8 @@ export async function runAgents(
   };
 }
 
-/** A controller gives the memory of a burst back by itself, after two looks at how busy it is. */
-const givesBackAfterMs = 12_000;
+/** A controller gives the memory of a burst back by itself: once it is quiet, and each minute while it is not. */
+const givesBackAfterMs = 66_000;
 
 /** Late Events and reconciles: until nothing was written for two seconds, or for half a minute at most. */
 async function untilQuiet(controller: Program): Promise<void> {
