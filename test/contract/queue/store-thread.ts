@@ -1,0 +1,4 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveStore } from '#agent-server/queue/store/thread.ts';
+
+if (parentPort !== null) serveStore(parentPort, workerData);
