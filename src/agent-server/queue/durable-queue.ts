@@ -5,9 +5,10 @@ import type { Random } from '#kit/random.ts';
 import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
 import { createLogTail, type LogTail } from './log-tail.ts';
-import type { Lease, NewTask, Outcome, TaskQueue, TaskRecord } from './queue.ts';
+import type { Lease, NewTask, Outcome, TaskCounts, TaskQueue, TaskRecord } from './queue.ts';
 import type { StoredLog, StoredTask } from './store/operations.ts';
 import { openStore, type StoreClient } from './store/store-client.ts';
+import { StoreError } from './store/store-error.ts';
 
 export interface DurableQueueOptions {
   /** A thread that runs `serveStore` for the folder. */
@@ -81,9 +82,36 @@ class DurableQueue implements TaskQueue {
     this.#held(lease)?.log.append(output);
   }
 
+  async begin(): Promise<Lease> {
+    throw new StoreError('QueueUnavailable', 'not yet');
+  }
+
+  report(): void {}
+
+  async interrupt(lease: Lease): Promise<boolean> {
+    return this.settle(lease, { status: 'failed', error: 'Task interrupted' });
+  }
+
+  async answer(): Promise<'ignored'> {
+    return 'ignored';
+  }
+
+  async getByKey(): Promise<undefined> {}
+
+  counts(): TaskCounts {
+    const finished = { completed: 0, failed: 0, cancelled: 0 };
+    return { pending: 0, running: this.#running.size, inputRequired: 0, finished };
+  }
+
+  onChange(): () => void {
+    return () => undefined;
+  }
+
+  drain(): void {}
+
   async settle(lease: Lease, outcome: Outcome): Promise<boolean> {
     const running = this.#held(lease);
-    if (running === undefined) return false;
+    if (running === undefined || outcome.status === 'input_required') return false;
     const result =
       'result' in outcome && outcome.result !== undefined ? JSON.stringify(outcome.result) : null;
     const settled = await this.#store.ask({
@@ -122,7 +150,7 @@ class DurableQueue implements TaskQueue {
   }
 
   async list({ status, limit = 1000 }: Parameters<TaskQueue['list']>[0] = {}): Promise<TaskRecord[]> {
-    const stored = await this.#store.ask({ type: 'list', status: status ?? null, limit });
+    const stored = await this.#store.ask({ type: 'list', status: status === 'input_required' ? null : (status ?? null), limit });
     return stored.map((task) => this.#toRecord(task));
   }
 
@@ -171,9 +199,26 @@ class DurableQueue implements TaskQueue {
       logTail: log.tail,
       logSeq: log.sequence,
       logTruncated: log.truncated,
+      ...unknownMembers,
     };
   }
 }
+
+const unknownMembers = {
+  key: null,
+  owner: null,
+  priority: 1,
+  ttlMs: null,
+  startedAt: null,
+  finishedAt: null,
+  progress: null,
+  inputRequests: null,
+  inputResponses: null,
+  requestState: null,
+  reason: null,
+  rpcError: null,
+  exitCode: null,
+} as const;
 
 function logOf({ log }: Running): StoredLog {
   return log.sequence === 0 ? noLog : { tail: log.text(), sequence: log.sequence, truncated: log.truncated };

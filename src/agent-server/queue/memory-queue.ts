@@ -57,6 +57,33 @@ export function createMemoryQueue(options: MemoryQueueOptions): TaskQueue {
       entry.controller = new AbortController();
       return { task: toRecord(entry), signal: entry.controller.signal };
     },
+    async begin(task) {
+      const entry = store.add(task);
+      entry.attempt = 1;
+      store.move(entry, 'running');
+      entry.controller = new AbortController();
+      return { task: toRecord(entry), signal: entry.controller.signal };
+    },
+    report: () => undefined,
+    async interrupt(lease) {
+      const entry = store.held(lease);
+      if (entry !== undefined) store.finish(entry, { status: 'failed', error: 'Task interrupted' });
+      return entry !== undefined;
+    },
+    answer: async () => 'ignored',
+    getByKey: async (key) => mapped(store.byKey(key), toRecord),
+    counts: () => ({
+      pending: store.select('pending').length,
+      running: store.select('running').length,
+      inputRequired: 0,
+      finished: {
+        completed: store.select('completed').length,
+        failed: store.select('failed').length,
+        cancelled: store.select('cancelled').length,
+      },
+    }),
+    onChange: () => () => undefined,
+    drain: () => undefined,
     progress: (lease, output) => store.held(lease)?.log.append(output),
     async settle(lease, outcome) {
       const entry = store.held(lease);
@@ -179,8 +206,25 @@ function toRecord(entry: Entry): TaskRecord {
     logTail: entry.log.text(),
     logSeq: entry.log.sequence,
     logTruncated: entry.log.truncated,
+    ...unknownMembers,
+    key: entry.task.key ?? null,
+    owner: entry.task.owner ?? null,
   };
 }
+
+const unknownMembers = {
+  priority: 1,
+  ttlMs: null,
+  startedAt: null,
+  finishedAt: null,
+  progress: null,
+  inputRequests: null,
+  inputResponses: null,
+  requestState: null,
+  reason: null,
+  rpcError: null,
+  exitCode: null,
+} as const;
 
 function mapped<A, B>(value: A | undefined, map: (value: A) => B): B | undefined {
   return value === undefined ? undefined : map(value);
