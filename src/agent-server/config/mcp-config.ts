@@ -23,6 +23,7 @@ const naming = {
 const toolSchema = z.object({
   ...naming,
   ...execution,
+  runner: z.optional(z.enum(['command', 'plugins'])),
   async: z.optional(z.boolean()),
   timeout: z.optional(milliseconds),
   inputSchema: z.optional(z.unknown()),
