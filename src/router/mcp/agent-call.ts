@@ -38,8 +38,11 @@ export function callWith(
   };
 }
 
+/** What ends a task, or gives it what it waits for, must not wait for it. */
+const forTasks = new Set(['tasks/cancel', 'tasks/update']);
+
 function laneOf(message: JsonRpcMessage): Lane {
-  if (!isRequest(message)) return 'messages';
+  if (!isRequest(message) || forTasks.has(message.method)) return 'messages';
   return message.method === 'subscriptions/listen' ? 'streams' : 'calls';
 }
 

@@ -11,7 +11,7 @@ export type Lane =
   | 'calls'
   /** Whose answers last as long as clients listen. */
   | 'streams'
-  /** That are taken at once and answered with nothing: running calls may wait for what they say. */
+  /** That are taken at once and answered with little or nothing: running calls may wait for what they say. */
   | 'messages';
 
 /** Kept-alive, proven connections to one instance of an agent. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { metaKeys, tasksExtension } from '#mcp/eras.ts';
+import { until } from '#test/fixtures/fake-clock.ts';
 import { type Reply, request } from '../../testing/mcp-client.ts';
 import { openStream } from '../../testing/open-stream.ts';
 import { clientOfRoute } from '../../testing/route-client.ts';
@@ -15,8 +16,12 @@ const agents = [
 ];
 const meta = { [metaKeys.protocolVersion]: '2026-07-28', [metaKeys.clientCapabilities]: hasTasks };
 
-async function twoAgents(t: TestContext, options?: Parameters<typeof clientOfRoute>[3]) {
-  const client = await clientOfRoute(t, agents, {}, options);
+async function twoAgents(
+  t: TestContext,
+  fakes: Parameters<typeof clientOfRoute>[1] = agents,
+  options?: Parameters<typeof clientOfRoute>[3],
+) {
+  const client = await clientOfRoute(t, fakes, {}, options);
   const ask = (method: string, params: object = {}): Promise<Reply> =>
     client.ask(method, { _meta: meta, ...params });
   const begun = await ask('tools/call', { name: 'b_job', arguments: {} });
@@ -105,6 +110,17 @@ test('a request about a task goes to the instance where it runs (K1)', limits, a
   assert.ok(a !== undefined && b !== undefined);
   await ask('tasks/get', { taskId });
   assert.equal(b.seen.at(-1)?.claims.wl, 'b-1');
+});
+
+test('what ends a task, or answers it, waits for no call (K1)', limits, async (t) => {
+  const busy = agents.map((agent) => ({ ...agent, hang: ['resources/read'] }));
+  const { ask, router, taskId } = await twoAgents(t, busy, { limits: { connectionsPerAgent: 1 } });
+  await ask('tasks/get', { taskId });
+  void ask('resources/read', { uri: 'ploinky://b/doc://one' });
+  const isHeld = () => router.agents[1]?.seen.at(-1)?.body.includes('"resources/read"') === true;
+  await until(isHeld, 'the call that holds the connection');
+  for (const method of ['tasks/cancel', 'tasks/update'])
+    assert.equal((await ask(method, { taskId })).json.result.resultType, 'complete', method);
 });
 
 test(
