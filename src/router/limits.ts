@@ -34,6 +34,14 @@ export interface RouterLimits {
   readonly listTimeoutMs: number;
   /** How long a list of several agents waits for one of them, where the Route does not say. */
   readonly backendDeadlineMs: number;
+  /** How long one agent is waited for that is asked for its queue. */
+  readonly queueDeadlineMs: number;
+  /** … after which it may be asked again, … */
+  readonly queueMaxAgeMs: number;
+  /** … how many are asked at once, … */
+  readonly queueAsks: number;
+  /** … and how many for one answer. */
+  readonly queueAgents: number;
   /** How long `initialize` and `server/discover` wait to hear what agents say of themselves. */
   readonly aboutWaitMs: number;
   /** Characters of one agent's instructions that are told to clients of several agents. */
@@ -100,7 +108,8 @@ export interface RouterLimits {
 }
 
 export const defaultLimits: RouterLimits = {
-  bodyBytes: 10 * 1024 * 1024,
+  // As MCP's own SDK: a request costs several times its size in memory until it is answered.
+  bodyBytes: 4 * 1024 * 1024,
   jsonDepth: 64,
   jsonMembers: 100_000,
   batch: 50,
@@ -117,6 +126,10 @@ export const defaultLimits: RouterLimits = {
   callTimeoutMs: 600_000,
   listTimeoutMs: 10_000,
   backendDeadlineMs: 5_000,
+  queueDeadlineMs: 2_000,
+  queueMaxAgeMs: 500,
+  queueAsks: 32,
+  queueAgents: 500,
   aboutWaitMs: 1_000,
   instructionsChars: 2_000,
   mergedInstructionsChars: 16_000,

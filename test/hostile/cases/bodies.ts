@@ -96,8 +96,8 @@ const streamed: readonly HostileCase[] = [
     name: 'a body of 10 GiB in chunks',
     attack: (place) => stream(place, 'Transfer-Encoding: chunked', chunk, 64 * mebibyte),
     async control(place) {
-      await assertEchoes(place.router, { more: 'x'.repeat(9 * mebibyte) });
-      return '9 MiB are served';
+      await assertEchoes(place.router, { more: 'x'.repeat(3 * mebibyte) });
+      return '3 MiB are served';
     },
   },
   {
@@ -130,10 +130,16 @@ const shapes: readonly HostileCase[] = [
   {
     name: 'a million levels of objects',
     attack: (place) =>
-      refuseBody(place, `${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`, {
-        status: 400,
-        code: -32600,
-      }),
+      refuseBody(place, `${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`, { status: 413 }),
+    async control(place) {
+      await assertEchoes(await looseRouter(place), { more: 'x'.repeat(6 * mebibyte) }, { paths: ['/mcp'] });
+      return 'as many bytes are served where the limit allows them';
+    },
+  },
+  {
+    name: 'as many levels of objects as fit into a body',
+    attack: (place) =>
+      refuseBody(place, `${'{"a":'.repeat(650_000)}1${'}'.repeat(650_000)}`, { status: 400, code: -32600 }),
     async control(place) {
       await assertEchoes(place.router, { deep: JSON.parse(`${'{"a":'.repeat(50)}1${'}'.repeat(50)}`) });
       return '50 levels are served';
@@ -141,7 +147,15 @@ const shapes: readonly HostileCase[] = [
   },
   {
     name: 'a million keys',
-    attack: (place) => refuseBody(place, keysText(1_000_000), { status: 400, code: -32600 }),
+    attack: (place) => refuseBody(place, keysText(1_000_000), { status: 413 }),
+    async control(place) {
+      await assertEchoes(await looseRouter(place), { more: 'x'.repeat(9 * mebibyte) }, { paths: ['/mcp'] });
+      return 'as many bytes are served where the limit allows them';
+    },
+  },
+  {
+    name: 'as many keys as fit into a body',
+    attack: (place) => refuseBody(place, keysText(400_000), { status: 400, code: -32600 }),
     async control(place) {
       await assertEchoes(place.router, JSON.parse(keysText(90_000)));
       const { port } = await looseRouter(place);
@@ -171,8 +185,8 @@ const shapes: readonly HostileCase[] = [
     name: 'a string of 100 MB',
     attack: (place) => refuseBody(place, JSON.stringify(callOf('x'.repeat(100_000_000))), { status: 413 }),
     async control(place) {
-      await assertEchoes(place.router, { more: 'x'.repeat(9_000_000) });
-      return 'one of 9 MB is served';
+      await assertEchoes(place.router, { more: 'x'.repeat(3_000_000) });
+      return 'one of 3 MB is served';
     },
   },
 ];
