@@ -13,7 +13,9 @@ import { healthPages } from './plugins/health/page.ts';
 import { servedLanding } from './plugins/landing/serve-landing.ts';
 import { aggregateEndpoint } from './plugins/mcp/endpoint.ts';
 import { metricsPage } from './plugins/metrics/page.ts';
+import { queuesPage } from './plugins/queues/page.ts';
 import { staticPage } from './plugins/static/page.ts';
+import { anyTaskPage } from './plugins/task/any-task.ts';
 import { taskPage } from './plugins/task/page.ts';
 import { createServices, type Services, type ServicesOptions } from './services.ts';
 
@@ -72,6 +74,8 @@ function allPages(services: Services, metrics: RouterMetrics): readonly Page[] {
     metricsPage(metrics),
     ...agentPathPages,
     taskPage(services),
+    anyTaskPage(services),
+    queuesPage(services),
     staticPage(services),
     browserClientPage(),
     servedLanding(services),

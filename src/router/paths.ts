@@ -18,8 +18,12 @@ export const internalPaths = {
   none: '/~none',
 } as const;
 
+/** What waits and runs at agents, and how one task does. No agent's files are below `/.ploinky`. */
+export const queuesPath = '/.ploinky/queues';
+export const taskPath = '/.ploinky/task';
+
 /** Paths that are the same on every host. */
-const fixed = new Set(['/health', '/ready', '/metrics', '/MCPBrowserClient.js']);
+const fixed = new Set(['/health', '/ready', '/metrics', '/MCPBrowserClient.js', queuesPath, taskPath]);
 
 /** Finds out what a request asks for, once, and which plugin answers it. */
 export function resolveRequest(request: IncomingMessage, resolve: Resolver): RequestFacts {

@@ -53,10 +53,23 @@ export function bindHandOver(secrets: unknown): CallBinding {
   return { tool: '__upstream_secrets__', arguments: secrets };
 }
 
+/** POST /tasks. */
+export function bindTask(request: object): CallBinding {
+  return { tool: '__task__', arguments: request };
+}
+
+/** POST /tasks/cancel. */
+export function bindTaskEnd(key: string): CallBinding {
+  return { tool: '__task_end__', arguments: { key } };
+}
+
 /** GET /getTaskStatus?taskId=. */
 export function bindTaskStatus(taskId: string): CallBinding {
   return { tool: '__task_status__', arguments: { taskId } };
 }
+
+/** GET /queue. */
+export const queueBinding: CallBinding = { tool: '__queue__', arguments: {} };
 
 /** ANY /api/*: `path` with its leading slash as sent, `search` with its question mark or empty. */
 export function bindHttpService(method: string, path: string, search: string): CallBinding {

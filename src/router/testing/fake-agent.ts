@@ -11,11 +11,13 @@ import {
   bindTaskStatus,
   type CallBinding,
   endSessionBinding,
+  queueBinding,
   streamBinding,
 } from '#wire/binding.ts';
 import { answerChallenge, isNonce, proofPath } from '#wire/challenge.ts';
 import type { InvocationClaims } from '#wire/claims.ts';
 import { type AgentIdentity, deriveAgentKey, principalOf, type WireKey } from '#wire/keys.ts';
+import { queuePath } from '#wire/queue-state.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { createVerifier } from '#wire/token.ts';
 import { answerMcp, tell } from './fake-mcp.ts';
@@ -145,6 +147,7 @@ function bindingOf(request: IncomingMessage, url: string, body: string): CallBin
   if (pathname === '/mcp' && request.method === 'DELETE') return endSessionBinding;
   if (pathname === '/mcp') return bindMessage(JSON.parse(body));
   if (pathname === '/getTaskStatus') return bindTaskStatus(searchParams.get('taskId') ?? '');
+  if (pathname === queuePath) return queueBinding;
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith('/static/')) return bindStatic(path);
   return bindHttpService(request.method ?? '', path, search);
@@ -171,6 +174,10 @@ function answer(
     send(response, 200, {
       task: { id: new URL(verified.url, 'http://agent').searchParams.get('taskId') },
     });
+    return;
+  }
+  if (path === queuePath) {
+    if (state.options.queue !== undefined) send(response, 200, state.options.queue());
     return;
   }
   if (path.startsWith('/static/')) {

@@ -19,6 +19,8 @@ export interface FakeAgentOptions {
   readonly instructions?: string;
   /** Methods that are never answered. */
   readonly hang?: readonly string[];
+  /** Asked each time for its queue. Absent: it never answers there. */
+  readonly queue?: () => unknown;
   /** Does not hold the agent's key. */
   readonly impostor?: boolean;
 }

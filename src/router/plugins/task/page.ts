@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Target } from '#routing/target.ts';
 import { bindTaskStatus } from '#wire/binding.ts';
+import type { Caller } from '../../caller.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { RouterError } from '../../errors.ts';
 import { writeJson, writeJsonText } from '../../mcp/answer.ts';
@@ -33,20 +34,43 @@ async function askTask(
 ): Promise<void> {
   const { resolution, search } = factsOf(request);
   if (resolution.kind !== 'agent-task') throw new Error('no agent');
-  const taskId = new URLSearchParams(search).get('taskId') ?? '';
-  if (taskId === '' || taskId.length > 256) {
-    writeJson(response, 400, { error: 'missing taskId' });
-    return;
-  }
+  const taskId = taskIdOf(new URLSearchParams(search));
+  if (taskId === undefined) writeJson(response, 400, { error: 'missing taskId' });
+  else
+    await relayTask(
+      services,
+      { target: resolution.target, taskId, caller: identifyCaller(request, services) },
+      response,
+    );
+}
+
+/** Undefined: there is none that could be one. */
+export function taskIdOf(query: URLSearchParams): string | undefined {
+  const taskId = query.get('taskId') ?? '';
+  return taskId === '' || taskId.length > 256 ? undefined : taskId;
+}
+
+export interface AskedTask {
+  readonly target: Target;
+  readonly taskId: string;
+  readonly caller: Caller;
+}
+
+/** Answers with what the agent says of its task. */
+export function relayTask(
+  services: Services,
+  { target, taskId, caller }: AskedTask,
+  response: ServerResponse,
+): Promise<void> {
   const call = {
-    agent: `${resolution.target.namespace}/${resolution.target.name}`,
+    agent: `${target.namespace}/${target.name}`,
     method: 'GET',
     path: `/getTaskStatus?taskId=${encodeURIComponent(taskId)}`,
     headers: { accept: 'application/json' },
     binding: bindTaskStatus(taskId),
-    caller: identifyCaller(request, services),
+    caller,
   };
-  return askInstances(services, resolution.target, call, response);
+  return askInstances(services, target, call, response);
 }
 
 /** A task is known where it was queued: of several instances each is asked until one knows it. */
