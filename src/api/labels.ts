@@ -14,6 +14,13 @@ export const specHashAnnotation = 'ploinky.dev/spec-hash';
 export const agentServerImageAnnotation = 'ploinky.dev/agent-server-image';
 /** Label on a Task that a schedule made; its value is the name of the Task with the schedule. */
 export const scheduledByLabel = 'ploinky.dev/scheduled-by';
+/**
+ * Label on an Agent that was made for one attempt of a Task with `isolation: Pod`; its value is the Task's name, cut
+ * where it is longer than a label may be. Such an Agent is in no Route.
+ */
+export const taskLabel = 'ploinky.dev/task';
+/** Annotation on a Task: any value cancels it. The Task stays, with phase Cancelled. */
+export const cancelAnnotation = 'ploinky.dev/cancel';
 /** Kubernetes' own label for the tool that manages an object. */
 export const managedByLabel = 'app.kubernetes.io/managed-by';
 export const managedByValue = 'ploinky';
@@ -23,6 +30,9 @@ export const managedByValue = 'ploinky';
  * It is also how a Halted agent resumes: a new value closes the circuit breaker.
  */
 export const restartAnnotation = 'ploinky.dev/restart';
+
+/** Annotation on a Task that was made from the spec of another: the name of that one. */
+export const retryOfAnnotation = 'ploinky.dev/retry-of';
 
 /** Annotation on a router's Lease: the digest of the routing table that it serves. */
 export const routerTableAnnotation = 'ploinky.dev/routing-table';
@@ -70,6 +80,17 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     meaning: 'On a Task made by a schedule: the Task with the schedule.',
   },
   {
+    name: taskLabel,
+    kind: 'label',
+    meaning: 'On an Agent made for one attempt of a Task with `isolation: Pod`: the Task. It is in no Route.',
+  },
+  {
+    name: cancelAnnotation,
+    kind: 'annotation',
+    meaning:
+      'On a Task: any value cancels it and leaves the Task, with phase Cancelled. To delete a Task cancels it, too.',
+  },
+  {
     name: managedByLabel,
     kind: 'label',
     meaning: `\`${managedByValue}\` on every object that the controller makes.`,
@@ -85,6 +106,11 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     kind: 'annotation',
     meaning:
       'On an Agent: a new value stops and starts it once, and resumes it when it is Halted (`ploinky restart NAME`, or `kubectl annotate ag NAME ploinky.dev/restart="$(date)" --overwrite`).',
+  },
+  {
+    name: retryOfAnnotation,
+    kind: 'annotation',
+    meaning: 'On a Task: the Task whose spec it has (`ploinky task retry NAME`).',
   },
   {
     name: routerTableAnnotation,

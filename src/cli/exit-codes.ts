@@ -13,7 +13,7 @@ export const exitCodes = {
   refused: 5,
   /** What was waited for did not happen in time. */
   timedOut: 6,
-  /** The tool was called and answered with an error. */
+  /** The tool was called and answered with an error, or a task did not succeed. */
   toolFailed: 7,
   /** Ctrl-C. */
   interrupted: 130,
@@ -24,5 +24,5 @@ export const exitCodeHelp = `Exit codes:
   0 done                      4 no such object, tool or agent
   1 failed                    5 refused by the API (wrong field, conflict, no right)
   2 wrong command line        6 not in time
-  3 workspace not up, or      7 the tool answered with an error
+  3 workspace not up, or      7 the tool or task failed
     cluster or router away  130 Ctrl-C`;

@@ -16,7 +16,9 @@ import { addMcp } from './commands/mcp.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
+import { addTask } from './commands/task.ts';
 import { addTools } from './commands/tools.ts';
+import { addTop } from './commands/top.ts';
 import { addUp } from './commands/up.ts';
 import { addVersion } from './commands/version.ts';
 import type { Cli } from './context.ts';
@@ -40,6 +42,8 @@ const verbs = [
   addLogs,
   addTools,
   addCall,
+  addTask,
+  addTop,
   addConnect,
   addMcp,
   addDoctor,

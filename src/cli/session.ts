@@ -1,6 +1,6 @@
 import type { Client } from '#kube/client.ts';
 import { explainClusterError } from './cluster/errors.ts';
-import { findRouter } from './cluster/find-router.ts';
+import { findAnyRouter, findRouter } from './cluster/find-router.ts';
 import { patient } from './cluster/patient-client.ts';
 import type { Cli, Cluster, RunningWorkspace, Workspace } from './context.ts';
 import { CliError } from './errors.ts';
@@ -49,6 +49,24 @@ export function withRouter<T>(
   options: GlobalOptions,
   use: (router: Router, session: Session) => Promise<T>,
 ): Promise<T> {
+  return routed(cli, options, findRouter, use);
+}
+
+/** The same with any router, be the namespace served or not: for what none of its tools is needed for. */
+export function withAnyRouter<T>(
+  cli: Cli,
+  options: GlobalOptions,
+  use: (router: Router, session: Session) => Promise<T>,
+): Promise<T> {
+  return routed(cli, options, findAnyRouter, use);
+}
+
+function routed<T>(
+  cli: Cli,
+  options: GlobalOptions,
+  find: typeof findRouter,
+  use: (router: Router, session: Session) => Promise<T>,
+): Promise<T> {
   const target = targetOf(options, cli.calledAs);
   if (target.kind === 'workspace') {
     return withSession(cli, options, async (session) => {
@@ -58,7 +76,7 @@ export function withRouter<T>(
     });
   }
   return withCluster(cli, options, async (cluster) => {
-    const found = await findRouter(cli, cluster, options);
+    const found = await find(cli, cluster, options);
     try {
       return await use(found, cluster);
     } finally {

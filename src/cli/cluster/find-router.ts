@@ -40,6 +40,16 @@ export async function findRouter(cli: Cli, cluster: Cluster, options: GlobalOpti
   return isHome ? found : { ...found, host: place?.host ?? found.host, path: place?.path };
 }
 
+/** A router, for what each of them tells of every namespace. Throws `notRunning`. */
+export async function findAnyRouter(cli: Cli, cluster: Cluster, options: GlobalOptions): Promise<Open> {
+  if (options.router !== undefined) {
+    return { url: parseRouterUrl(options.router), close: async () => undefined };
+  }
+  const installation = await findInstallation(cluster, options);
+  if (installation === undefined) throw notInstalled(cluster);
+  return reach(cli, cluster, installation);
+}
+
 /** A namespace that was named must be served; of one that only the context has, what is served instead is told. */
 function sayNotServed(
   cli: Cli,

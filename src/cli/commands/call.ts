@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Agent } from '#api/agent.ts';
 import { agentResource } from '#api/resources.ts';
-import { messageOf } from '#kit/errors.ts';
-import { isObject } from '#kit/json.ts';
+import { readInput } from '../arguments/read-input.ts';
 import { createCallProgress } from '../call-progress.ts';
 import { orForbidden } from '../cluster/errors.ts';
 import type { Cli } from '../context.ts';
@@ -16,7 +14,8 @@ import type { Router } from '../router.ts';
 import { type Session, withRouter } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
 import { harmless } from '../terminal.ts';
-import { buildArguments, parseJson, requireArguments } from '../tool-arguments.ts';
+import { buildArguments, requireArguments } from '../tool-arguments.ts';
+import { contentOf } from '../tool-content.ts';
 import { findTool, type ListedTool, listTools, mcpPath, noTool } from '../tool-list.ts';
 import { toLine } from '../wait-agents.ts';
 
@@ -96,7 +95,7 @@ async function callTool(
 ): Promise<Record<string, unknown>> {
   const { agent } = options;
   const lister = createMcpClient({ router, version: cli.version, clock: cli.clock, signal: cli.interrupted });
-  const given = await readInput(cli, options);
+  const given = await readInput(cli, options.input ?? options.json);
   const listed = await listTools(lister, agent).catch(async (error: unknown) => {
     throw awayOf(name, agent, await agentsNotReady(session)) ?? error;
   });
@@ -165,41 +164,6 @@ async function agentsNotReady({ client, namespace }: Session): Promise<string[]>
   const list = await orForbidden(client.list<Agent>(agentResource, { namespace }), undefined);
   const away = (list?.items ?? []).map(toLine).filter(({ summary }) => summary.stage !== 'Ready');
   return away.map(({ name, summary }) => `${name} (${summary.reason})`);
-}
-
-/** The arguments of --input. Throws `usage` and `notFound`. */
-async function readInput(cli: Cli, { input, json }: CallOptions): Promise<Record<string, unknown>> {
-  const source = input ?? json;
-  if (source === undefined) return {};
-  const given = parseJson(await readSource(cli, source));
-  if (isObject(given)) return given;
-  throw new CliError(exitCodes.usage, '--input must be a JSON object, like {"name":"Ana"}');
-}
-
-async function readSource(cli: Cli, source: string): Promise<string> {
-  if (source === '-') return cli.readStdin();
-  if (!source.startsWith('@')) return source;
-  return readFile(source.slice(1), 'utf8').catch((error: unknown) => {
-    throw new CliError(exitCodes.notFound, `--input ${source} cannot be read: ${messageOf(error)}`);
-  });
-}
-
-/** Text as it is; of other content what it is. */
-function contentOf(result: Record<string, unknown>): string {
-  const content = Array.isArray(result['content']) ? result['content'].filter(isObject) : [];
-  if (content.length > 0) return content.map(describeItem).join('\n');
-  const { structuredContent } = result;
-  return structuredContent === undefined ? '' : JSON.stringify(structuredContent, null, 2);
-}
-
-function describeItem(item: Record<string, unknown>): string {
-  if (typeof item['text'] === 'string') return harmless(item['text']);
-  const { resource } = item;
-  if (isObject(resource) && typeof resource['text'] === 'string') return harmless(resource['text']);
-  const address = item['uri'] ?? (isObject(resource) ? resource['uri'] : undefined);
-  const size = typeof item['data'] === 'string' ? `, ${item['data'].length} base64 characters` : '';
-  const about = [item['mimeType'], address].filter((part) => typeof part === 'string').join(' ');
-  return harmless(`[${String(item['type'])} ${about}${size}]`);
 }
 
 function collect(value: string, previous: readonly string[] = []): string[] {

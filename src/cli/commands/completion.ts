@@ -37,12 +37,16 @@ interface Words {
 function wordsOf(program: Command): Words {
   const long = (options: readonly Option[]) => options.flatMap((option) => option.long ?? []);
   const common = long(program.options);
+  const below = ({ commands }: Command) => [
+    ...commands.map((each) => each.name()),
+    ...new Set(commands.flatMap((each) => long(each.options))),
+  ];
   const valued = program.options.filter((option) => option.required);
   return {
     verbs: program.commands.map((command) => ({
       name: command.name(),
       description: command.description(),
-      flags: [...long(command.options), ...common, '--help'],
+      flags: [...below(command), ...long(command.options), ...common, '--help'],
     })),
     flags: [...common, '--help'],
     valued: valued.flatMap(({ long: full, short }) => [full, short].filter((flag) => flag !== undefined)),

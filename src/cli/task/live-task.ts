@@ -1,0 +1,82 @@
+import { text } from 'node:stream/consumers';
+import type { Task } from '#api/task.ts';
+import { messageOf } from '#kit/errors.ts';
+import { isObject } from '#kit/json.ts';
+import { CliError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { sendToRouter } from '../mcp-http.ts';
+import type { Router } from '../router.ts';
+
+/** What the agent itself says of a task that it has, while it runs and for a while after. */
+export interface LiveTask {
+  readonly status: string;
+  /** Of a log that may be longer: its end. */
+  readonly logTail: string;
+  /** How many pieces it has had. */
+  readonly logSeq: number;
+  readonly logTruncated: boolean;
+  /** `{progress, total?, message?}`. */
+  readonly progress: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface LiveRequest {
+  readonly namespace: string;
+  readonly agent: string;
+  readonly taskId: string;
+  readonly signal: AbortSignal;
+}
+
+const timeoutMs = 15_000;
+
+/** Where the task of a Task's running or last attempt is. Undefined: no agent has been given it. */
+export function placeOf({ metadata, status }: Task): Omit<LiveRequest, 'signal'> | undefined {
+  const { agent, taskId } = status ?? {};
+  if (agent === undefined || taskId === undefined) return undefined;
+  return { namespace: metadata.namespace ?? 'default', agent, taskId };
+}
+
+/** Undefined: the agent is away, or does not know the task any more. Throws `notRunning` and `failed`. */
+export async function readLiveTask(router: Router, request: LiveRequest): Promise<LiveTask | undefined> {
+  const { namespace, agent, taskId, signal } = request;
+  const query = new URLSearchParams({ agent: `${namespace}/${agent}`, taskId });
+  const response = await sendToRouter({
+    router,
+    method: 'GET',
+    path: `/.ploinky/task?${query}`,
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    const why = router.trouble?.() ?? messageOf(error);
+    throw new CliError(exitCodes.notRunning, `the router at ${router.url} cannot be reached: ${why}`);
+  });
+  const body = parse(await text(response));
+  if (response.statusCode === 200 && isObject(body?.['task'])) return toLive(body['task']);
+  // 502 to 504: the agent is away for the moment.
+  if ((response.statusCode ?? 0) > 501 || (response.statusCode === 404 && body !== undefined))
+    return undefined;
+  throw new CliError(
+    exitCodes.failed,
+    `the router at ${router.url} tells nothing of tasks (HTTP ${response.statusCode})`,
+    'Is it as new as this program, and does what stands before it let /.ploinky/ through?',
+  );
+}
+
+function parse(body: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toLive({ status, logTail, logSeq, logTruncated, progress }: Record<string, unknown>): LiveTask {
+  return {
+    status: typeof status === 'string' ? status : '',
+    logTail: typeof logTail === 'string' ? logTail : '',
+    logSeq: typeof logSeq === 'number' ? logSeq : 0,
+    logTruncated: logTruncated === true,
+    progress: isObject(progress) ? progress : undefined,
+  };
+}
