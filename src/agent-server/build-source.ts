@@ -6,12 +6,16 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { WireKey } from '#wire/keys.ts';
+import { roundLimits } from './bridge/rounds.ts';
 import { configCandidates } from './config/locate.ts';
 import type { Settings } from './config/settings.ts';
 import { AgentServerError } from './errors.ts';
 import { createGate, type Gate } from './queue/gate.ts';
 import type { TaskQueue } from './queue/queue.ts';
 import type { Source } from './source.ts';
+import type { TaskService } from './tasks/service.ts';
+import { sourceTasks } from './tasks/source-tasks.ts';
+import { createTaskService } from './tasks/task-service.ts';
 import { createConfiguredSource } from './tools/configured-source.ts';
 import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
@@ -36,9 +40,16 @@ export interface SourceOptions {
   readonly onLogTailBytes: (bytes: number) => void;
 }
 
+export interface BuiltSource {
+  readonly source: Source;
+  /** Durable executions of its tools. */
+  readonly tasks: TaskService;
+}
+
 /** The source that the configuration names: commands inline, commands of a file, or an upstream. */
-export function buildSource(options: SourceOptions): Source {
+export function buildSource(options: SourceOptions): BuiltSource {
   const { config, settings, log, clock, spawner, queue } = options;
+  const { instance, slot } = config.agent;
   const mcp = config.mcp ?? {};
   const gate = createGate({
     limit: numberIn(mcp, 'maxParallelTasks') ?? settings.maxParallelTasks,
@@ -46,12 +57,18 @@ export function buildSource(options: SourceOptions): Source {
     onFull: () =>
       new RpcError(errorCodes.internal, `More than ${settings.maxQueuedCalls} calls wait; try again later`),
   });
-  if (isObject(mcp['upstream'])) return upstreamSource(mcp['upstream'], gate, options);
+  const tasks = createTaskService({ queue, gate, instance });
+  if (isObject(mcp['upstream'])) {
+    const source = upstreamSource(mcp['upstream'], gate, options);
+    void source.settled.then(() => tasks.serve(sourceTasks(source, options)));
+    return { source, tasks };
+  }
   const configFile = typeof mcp['configFile'] === 'string' ? mcp['configFile'] : undefined;
-  return createConfiguredSource({
+  const source = createConfiguredSource({
     services: {
       gate,
-      queue,
+      tasks,
+      rounds: roundLimits(options),
       host: {
         spawner,
         clock,
@@ -62,6 +79,7 @@ export function buildSource(options: SourceOptions): Source {
         env: config.env,
       },
     },
+    face: { keys: options.keys, instance, slot, pollMs: settings.taskPollMs },
     settings,
     clock,
     inline: hasInlineTools(mcp) ? mcp : undefined,
@@ -75,6 +93,7 @@ export function buildSource(options: SourceOptions): Source {
       if (tail !== undefined) options.onLogTailBytes(tail);
     },
   });
+  return { source, tasks };
 }
 
 function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: SourceOptions): Source {

@@ -248,7 +248,10 @@ test('a stateless client calls without a session, and its errors have HTTP statu
   assert.deepEqual([gone.status, gone.json.error.code], [404, -32601]);
   const lost = await send(stateless('resources/read', { uri: 'x://y' }), { 'mcp-name': 'x://y' });
   assert.deepEqual([lost.status, lost.json.error.code], [200, -32602]);
-  const asked = await send(stateless('tools/call', { name: 'asks' }), { 'mcp-name': 'asks' });
+  const mute = await send(stateless('tools/call', { name: 'asks' }), { 'mcp-name': 'asks' });
+  assert.deepEqual([mute.status, mute.json.error.code], [400, -32021]);
+  const canAnswer = { [metaKeys.clientCapabilities]: { elicitation: {} } };
+  const asked = await send(stateless('tools/call', { name: 'asks' }, canAnswer), { 'mcp-name': 'asks' });
   assert.deepEqual(
     [asked.json.result['resultType'], asked.json.result['requestState']],
     ['input_required', 's1'],

@@ -37,11 +37,11 @@ import { createSessions } from './mcp/sessions.ts';
 import { openForwards } from './process/forward.ts';
 import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
 import { createMemoryQueue } from './queue/memory-queue.ts';
-import type { TaskQueue } from './queue/queue.ts';
 import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { createEventIds } from './streams/event-ids.ts';
 import { KeptStreams } from './streams/kept-streams.ts';
+import type { TaskService } from './tasks/service.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 import { type HeldSecrets, holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
@@ -94,7 +94,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   };
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
-  const source = buildSource({
+  const { source, tasks } = buildSource({
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
     keys: keys.current,
@@ -113,7 +113,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const stopAnnouncing = announceChanges(services, changes);
   const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
-  const routes = routesOf({ options, services, queue, changes, keys, status, quiet, useSecrets });
+  const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -228,7 +228,7 @@ function createServices(
 interface Surfaces {
   readonly options: AgentServerOptions;
   readonly services: McpServices;
-  readonly queue: TaskQueue;
+  readonly tasks: TaskService;
   readonly changes: Changes;
   readonly keys: HeldKeys;
   readonly status: () => { readonly ready: boolean; readonly reason: string };
@@ -237,7 +237,7 @@ interface Surfaces {
 }
 
 function routesOf(surfaces: Surfaces): Routes {
-  const { options, services, queue, changes, keys, status, quiet, useSecrets } = surfaces;
+  const { options, services, tasks, changes, keys, status, quiet, useSecrets } = surfaces;
   const { config } = options;
   return {
     exact: new Map([
@@ -245,7 +245,7 @@ function routesOf(surfaces: Surfaces): Routes {
       ['/health', serveHealth],
       ['/ready', readyHandler(status)],
       [drainedPath, drainedHandler(quiet)],
-      ['/getTaskStatus', taskStatusHandler(queue, services.guard)],
+      ['/getTaskStatus', taskStatusHandler(tasks, services.guard)],
       [proofPath, proofHandler(keys.current, config.agent.instance)],
       ['/changes', changes.handler],
       [handOverPath, handOverHandler(services.guard, useSecrets)],

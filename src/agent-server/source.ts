@@ -99,6 +99,8 @@ export interface CallContext {
   readonly awaitsTasks?: boolean;
   /** The upstream session is shared with callers who cannot be told from this one. */
   readonly anonymous?: boolean;
+  /** It has its place among the executions already. */
+  readonly admitted?: boolean;
 }
 
 export interface Progress {

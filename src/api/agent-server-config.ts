@@ -15,6 +15,8 @@ export const agentServerConfigSchema = z.object({
     uid: z.string(),
     /** Which workload (pod uid or sandbox instance) this is: a token for another is refused. */
     instance: z.string(),
+    /** Which replica it is, where there may be several; what stays with the replica's workspace is found by it. */
+    slot: z.optional(z.int()),
     /** `agent:<namespace>/<name>`: the audience of every token for it. */
     principal: z.string(),
   }),

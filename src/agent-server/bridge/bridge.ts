@@ -18,7 +18,7 @@ import type { CallContext } from '../source.ts';
 import { AskedCall, isAnonymous } from './asked-call.ts';
 import { createLanes, type Lane } from './lanes.ts';
 import { type Claim, createParkedCalls, digestOfCall } from './parked-calls.ts';
-import { answerRounds, type RoundsOptions } from './rounds.ts';
+import { answerRounds, roundLimits } from './rounds.ts';
 
 export type Send = (params: Params, context: CallContext) => Promise<Result>;
 
@@ -156,11 +156,6 @@ function claimOf(method: string, params: Params, context: CallContext): Claim {
 
 function parkLimits({ parkTtlMs, maxParkedCalls, maxParkedCallsPerUser }: Settings) {
   return { ttlMs: parkTtlMs, max: maxParkedCalls, maxPerUser: maxParkedCallsPerUser };
-}
-
-function roundLimits({ clock, random, settings }: BridgeOptions): RoundsOptions {
-  const { maxInputRounds: maxRounds, parkTtlMs: answerMs } = settings;
-  return { clock, maxRounds, answerMs, mintId: () => random.uuid() };
 }
 
 function countDropped(): Pick<Bridge, 'dropped' | 'drop'> {

@@ -1,4 +1,5 @@
 import type { Clock } from '#kit/clock.ts';
+import type { Random } from '#kit/random.ts';
 import { askableCapabilities } from '#mcp/bridge/capabilities.ts';
 import {
   asksForInput,
@@ -9,6 +10,7 @@ import {
 } from '#mcp/bridge/questions.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import type { Settings } from '../config/settings.ts';
 import type { CallContext } from '../source.ts';
 import { nobodyAnswered } from './asked-call.ts';
 
@@ -19,6 +21,16 @@ export interface RoundsOptions {
   /** A call that asks more often ends with an error. */
   readonly maxRounds: number;
   readonly mintId: () => string;
+}
+
+/** As the settings say. */
+export function roundLimits(of: {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: Settings;
+}): RoundsOptions {
+  const { maxInputRounds: maxRounds, parkTtlMs: answerMs } = of.settings;
+  return { clock: of.clock, maxRounds, answerMs, mintId: () => of.random.uuid() };
 }
 
 /**

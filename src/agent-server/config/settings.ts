@@ -28,6 +28,8 @@ export const defaultSettings = {
   maxQueuedCalls: 10_000,
   /** Bytes of an async task's log that are kept. */
   taskLogTailBytes: 131_072,
+  /** Milliseconds that clients are told to wait between two looks at a task. */
+  taskPollMs: 1000,
   /** Finished async tasks that are remembered. */
   maxFinishedTasks: 1000,
   /** MCP sessions at once; the longest unused one without a stream makes room. */

@@ -3,7 +3,8 @@ import { bindHandOver, bindTaskStatus } from '#wire/binding.ts';
 import { answerChallenge, isNonce, keyForChallenge } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { Guard } from '../mcp/guard.ts';
-import type { TaskQueue } from '../queue/queue.ts';
+import { contractTask } from '../tasks/contract-fields.ts';
+import type { TaskService } from '../tasks/service.ts';
 import { allowOnly, type Handler, sendObject } from './app.ts';
 import { readBody } from './body.ts';
 
@@ -78,7 +79,7 @@ function parseSecrets(text: string): UpstreamSecrets | undefined {
 }
 
 /** GET /getTaskStatus?taskId= (Ploinky contract, §4). */
-export function taskStatusHandler(queue: TaskQueue, guard: Guard): Handler {
+export function taskStatusHandler(tasks: Pick<TaskService, 'get'>, guard: Guard): Handler {
   return async (request, response, { search }) => {
     if (!allowOnly(request, response, 'GET')) return;
     const taskId = new URLSearchParams(search).get('taskId') ?? '';
@@ -87,24 +88,8 @@ export function taskStatusHandler(queue: TaskQueue, guard: Guard): Handler {
       return;
     }
     guard.admit(request, bindTaskStatus(taskId));
-    const task = await queue.get(taskId);
+    const task = await tasks.get(taskId);
     if (task === undefined) sendObject(response, 404, { error: 'task not found' });
-    else {
-      const { id, toolName, status, createdAt, updatedAt, error, result, logTail, logSeq, logTruncated } =
-        task;
-      const shown = {
-        id,
-        toolName,
-        status,
-        createdAt,
-        updatedAt,
-        error,
-        result,
-        logTail,
-        logSeq,
-        logTruncated,
-      };
-      sendObject(response, 200, { task: shown });
-    }
+    else sendObject(response, 200, { task: contractTask(task) });
   };
 }

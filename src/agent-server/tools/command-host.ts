@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
+import type { RoundsOptions } from '../bridge/rounds.ts';
 import type { CommandLine } from '../config/mcp-config.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Gate } from '../queue/gate.ts';
-import type { TaskQueue } from '../queue/queue.ts';
+import type { McpTasks } from '../tasks/mcp-tasks.ts';
+import type { RunningTaskService } from '../tasks/task-service.ts';
 import { resolveExecutable } from './executable.ts';
 import type { Outcome } from './run-command.ts';
 import type { Spawner } from './spawner-client.ts';
@@ -26,7 +28,10 @@ export interface CommandServices {
   readonly host: CommandHost;
   /** One limit for every execution. */
   readonly gate: Gate;
-  readonly queue: TaskQueue;
+  readonly tasks: RunningTaskService;
+  readonly mcpTasks: McpTasks;
+  /** How clients with sessions are asked what a tool wants to know. */
+  readonly rounds: RoundsOptions;
 }
 
 /** How a command is started, known to the spawner under an id. */

@@ -1,7 +1,9 @@
+import { tasksExtension } from '#mcp/eras.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { McpDefinition } from '../config/mcp-config.ts';
 import { type CallContext, type Catalog, emptyCatalog } from '../source.ts';
+import { callCommand } from './call-command.ts';
 import type { CommandServices } from './command-host.ts';
 import {
   type CommandResource,
@@ -9,9 +11,9 @@ import {
   findResource,
   readResource,
 } from './command-resource.ts';
-import { type CommandTool, createCommandTool, runTool } from './command-tool.ts';
+import { type CommandTool, createCommandTool } from './command-tool.ts';
 import { getPrompt, listedPrompt } from './prompt.ts';
-import { enqueueTool } from './tool-task.ts';
+import { mayBeTask } from './task-mode.ts';
 
 /** The commands of one reading of the configuration. Replaced as a whole when the configuration changes. */
 export interface CommandSet {
@@ -44,8 +46,7 @@ export function createCommandSet(definition: McpDefinition, services: CommandSer
     const tool = tools.get(String(params['name']));
     if (tool === undefined) throw new RpcError(errorCodes.invalidParams, `Tool ${params['name']} not found`);
     const input = tool.check.validate(params['arguments']);
-    if (tool.definition.async === true) return enqueueTool(tool, { input, params }, call, services);
-    return inGate(call, async () => (await runTool(tool, { input, params }, call, host)).result);
+    return callCommand(tool, input, params, call, services);
   }
   async function read(params: Params, call: CallContext): Promise<Result> {
     const uri = String(params['uri']);
@@ -63,6 +64,7 @@ export function createCommandSet(definition: McpDefinition, services: CommandSer
     tools,
     async request(method, params, call) {
       if (method === 'tools/call') return callTool(params, call);
+      if (method.startsWith('tasks/')) return services.mcpTasks.request(method, params, call);
       if (method === 'resources/read') return read(params, call);
       if (method === 'completion/complete') return noCompletion;
       const prompt = method === 'prompts/get' ? prompts.get(String(params['name'])) : undefined;
@@ -103,8 +105,15 @@ function catalogOf(
     ),
     prompts: definition.prompts.map(listedPrompt),
     completions: true,
+    ...(tools.some((tool) => mayBeTask(tool.definition)) && taskCapabilities),
   };
 }
+
+/** Announced where some tool may become a task: an agent without any is asked for none. */
+const taskCapabilities: Pick<Catalog, 'extensions' | 'tasks'> = {
+  extensions: { [tasksExtension]: {} },
+  tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+};
 
 interface Described {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import type { RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Tool } from '#mcp/types.ts';
 import { readInputSchema } from '../config/field-map.ts';
@@ -8,6 +8,7 @@ import { type ArgumentCheck, compileArguments } from './arguments.ts';
 import { type CommandHost, type CommandTemplate, defineCommand } from './command-host.ts';
 import { toolEnvelope } from './envelope.ts';
 import { failureMessage, type Outcome, runCommand } from './run-command.ts';
+import { supportOf } from './task-mode.ts';
 import { readToolEvent, type ToolVerdict } from './tool-events.ts';
 import { errorResult, outputResult } from './tool-result.ts';
 
@@ -23,6 +24,7 @@ export interface CommandTool {
 export function createCommandTool(definition: ToolDefinition, host: CommandHost): CommandTool {
   const { schema, strips } = readInputSchema(definition.inputSchema, definition.input);
   const { name, title, description, outputSchema, annotations } = definition;
+  const taskSupport = supportOf(definition);
   return {
     definition,
     check: compileArguments(name, schema, strips, host.settings.maxValidationMs),
@@ -34,35 +36,53 @@ export function createCommandTool(definition: ToolDefinition, host: CommandHost)
       inputSchema: schema,
       ...(outputSchema !== undefined && { outputSchema }),
       ...(annotations !== undefined && { annotations }),
+      ...(taskSupport !== 'forbidden' && { execution: { taskSupport } }),
     },
   };
 }
 
 export interface ToolRun {
   readonly input: Record<string, unknown>;
-  /** The params of the request: inputResponses and requestState are read from them. */
-  readonly params: Params;
+  /** Answers to what an earlier run asked, and what that saved. */
+  readonly inputResponses?: unknown;
+  readonly requestState?: unknown;
   readonly taskId?: string;
+  /** Default: the tool's own, else that of the settings. */
+  readonly timeoutMs?: number | undefined;
   readonly onOutput?: (bytes: Uint8Array) => void;
 }
 
-/** Runs a tool once, in a fresh process. `failed` tells an error result from a good one without looking into it. */
+/** How a run ended, before anybody is told in the words of a call or of a task. */
+export type ToolEnd =
+  | { readonly type: 'result'; readonly result: Result }
+  | {
+      readonly type: 'failure';
+      readonly cause: 'exit' | 'timeout' | 'start' | 'lost';
+      readonly message: string;
+      readonly exitCode: number | undefined;
+      /** What a caller is told. */
+      readonly result: Result;
+    }
+  | { readonly type: 'question'; readonly question: Result }
+  | { readonly type: 'error'; readonly error: RpcError };
+
+/** Runs a tool once, in a fresh process. Rejects only for an abort, when everything of it has ended. */
 export async function runTool(
   tool: CommandTool,
   run: ToolRun,
   call: CallContext,
   host: CommandHost,
-): Promise<{ result: Result; failure: string | undefined }> {
+): Promise<ToolEnd> {
   let verdict: ToolVerdict = {};
-  const timeoutMs = tool.definition.timeoutMs ?? host.settings.toolTimeoutMs;
+  const timeoutMs = run.timeoutMs ?? tool.definition.timeoutMs ?? host.settings.toolTimeoutMs;
   const outcome = await runCommand({
     spawner: host.spawner,
     clock: host.clock,
     template: tool.template.id(),
     stdin: toolEnvelope(tool.definition.name, run.input, call, {
       ...(run.taskId !== undefined && { taskId: run.taskId }),
-      inputResponses: run.params['inputResponses'],
-      requestState: run.params['requestState'],
+      inputResponses: run.inputResponses,
+      requestState: run.requestState,
     }),
     timeoutMs,
     signal: call.signal,
@@ -72,32 +92,30 @@ export async function runTool(
     ...(run.onOutput !== undefined && { onOutput: run.onOutput }),
   });
   tool.template.observe(outcome);
-  return toResult(tool, outcome, verdict, timeoutMs, call, host);
+  return endOf(tool, outcome, verdict, timeoutMs, host);
 }
 
-function toResult(
+function endOf(
   tool: CommandTool,
   outcome: Outcome,
-  verdict: ToolVerdict,
+  { error, question, result }: ToolVerdict,
   timeoutMs: number,
-  call: CallContext,
   host: CommandHost,
-): { result: Result; failure: string | undefined } {
-  if (verdict.error !== undefined) throw verdict.error;
-  if (verdict.question !== undefined && outcome.type === 'exited') return askClient(verdict.question, call);
-  const failure = failureMessage(outcome, { timeoutMs, maxOutputBytes: host.settings.maxOutputBytes });
-  if (failure !== undefined || outcome.type !== 'exited') {
-    return { result: errorResult(failure ?? 'failed', outcome), failure: failure ?? 'failed' };
+): ToolEnd {
+  if (error !== undefined) return { type: 'error', error };
+  if (question !== undefined && outcome.type === 'exited') return { type: 'question', question };
+  const message = failureMessage(outcome, { timeoutMs, maxOutputBytes: host.settings.maxOutputBytes });
+  if (message !== undefined || outcome.type !== 'exited') {
+    const text = message ?? 'failed';
+    const exitCode = outcome.type === 'exited' ? (outcome.exit.code ?? undefined) : undefined;
+    const told = errorResult(text, outcome);
+    return { type: 'failure', cause: causes[outcome.type], message: text, exitCode, result: told };
   }
   const structured = tool.definition.outputSchema !== undefined;
-  const result = verdict.result ?? outputResult(outcome.stdout, outcome.stderr, host.agentName, structured);
-  return { result, failure: undefined };
+  return {
+    type: 'result',
+    result: result ?? outputResult(outcome.stdout, outcome.stderr, host.agentName, structured),
+  };
 }
 
-function askClient(question: Result, call: CallContext): { result: Result; failure: undefined } {
-  if (call.era === 'stateless') return { result: question, failure: undefined };
-  throw new RpcError(
-    errorCodes.internal,
-    'The tool asks the client a question, which needs a client of revision 2026-07-28',
-  );
-}
+const causes = { exited: 'exit', failed: 'start', timeout: 'timeout', lost: 'lost' } as const;

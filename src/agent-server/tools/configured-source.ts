@@ -1,17 +1,19 @@
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
-import { createBroadcast } from '../broadcast.ts';
+import { type Broadcast, createBroadcast } from '../broadcast.ts';
 import { findConfigFile, readConfigFile } from '../config/config-file.ts';
 import { type McpDefinition, readMcpDefinition } from '../config/mcp-config.ts';
 import type { Settings } from '../config/settings.ts';
-import { startTaskRunner } from '../queue/runner.ts';
 import type { Source, SourceChange, SourceStatus } from '../source.ts';
+import { createMcpTasks, type McpTasksOptions } from '../tasks/mcp-tasks.ts';
 import type { CommandServices } from './command-host.ts';
 import { type CommandSet, createCommandSet, emptyCommandSet } from './command-source.ts';
-import { executeToolTask } from './tool-task.ts';
+import { commandTasks } from './command-tasks.ts';
 
 export interface ConfiguredSourceOptions {
-  readonly services: CommandServices;
+  readonly services: Omit<CommandServices, 'mcpTasks'>;
+  /** How tasks are called, and what is told of them. */
+  readonly face: Pick<McpTasksOptions, 'keys' | 'instance' | 'slot' | 'pollMs'>;
   readonly settings: Settings;
   readonly clock: Clock;
   /** Tools of the Agent itself. With them no file is looked for. */
@@ -26,13 +28,15 @@ export interface ConfiguredSourceOptions {
 
 /** Tools, resources and prompts that are commands: of the Agent itself, or of a file that is read again. */
 export function createConfiguredSource(options: ConfiguredSourceOptions): Source {
-  const { services, clock } = options;
+  const { clock } = options;
   const changes = createBroadcast<SourceChange>();
+  const services = withFace(options, changes);
   let commands: CommandSet = emptyCommandSet;
   let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The configuration is being read' };
   let stamp: string | undefined;
   let cancelPoll = () => {};
   let closed = false;
+  let stopRunner: (() => void) | undefined;
 
   function setStatus(next: SourceStatus): void {
     if (next.reason === status.reason && next.message === status.message) return;
@@ -49,6 +53,7 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
       services.host.log.warn('Part of the configuration is not used', { problem });
     setStatus(readyStatus(next));
     changes.tell({ type: 'catalog' });
+    stopRunner ??= services.tasks.serve(commandTasks(() => commands.tools, services.host));
   }
   async function load(): Promise<void> {
     try {
@@ -74,12 +79,6 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
       () => void load().finally(() => closed || poll()),
     );
   }
-  const stopRunner = startTaskRunner({
-    queue: services.queue,
-    gate: services.gate,
-    execute: (lease, onOutput) =>
-      executeToolTask(lease, commands.tools.get(lease.task.toolName), services.host, onOutput),
-  });
   const settled = load().then(() => {
     if (options.inline === undefined && !closed) poll();
   });
@@ -93,13 +92,26 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
     },
     onChange: changes.listen,
     request: (method, params, call) => commands.request(method, params, call),
+    watchTasks: services.mcpTasks.watch,
     async close() {
       closed = true;
       cancelPoll();
-      stopRunner();
+      stopRunner?.();
+      services.mcpTasks.close();
       commands.close();
     },
   };
+}
+
+/** The services with tasks as MCP clients have them. */
+function withFace(
+  { face, services, clock }: ConfiguredSourceOptions,
+  changes: Broadcast<SourceChange>,
+): CommandServices {
+  const { tasks: service, rounds } = services;
+  const tellSession: McpTasksOptions['tellSession'] = (session, params) =>
+    changes.tell({ type: 'task', session, params });
+  return { ...services, mcpTasks: createMcpTasks({ ...face, service, clock, rounds, tellSession }) };
 }
 
 function readyStatus(commands: CommandSet): SourceStatus {

@@ -1,32 +1,50 @@
 import { isObject } from '#kit/json.ts';
-import type { Params } from '#mcp/jsonrpc.ts';
+import { mayAsk } from '#mcp/bridge/capabilities.ts';
+import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import { ownerOf } from '../bridge/tasks/names.ts';
 import type { Lease, Outcome, TaskRecord } from '../queue/queue.ts';
 import type { CallContext } from '../source.ts';
-import type { CommandHost, CommandServices } from './command-host.ts';
-import { type CommandTool, runTool } from './command-tool.ts';
+import { payloadOf } from '../tasks/payload.ts';
+import { type Questions, questionsOf, responsesFor } from '../tasks/questions.ts';
+import type { TaskOrder } from '../tasks/service.ts';
+import type { TaskHooks } from '../tasks/task-tools.ts';
+import type { CommandHost } from './command-host.ts';
+import { type CommandTool, runTool, type ToolEnd } from './command-tool.ts';
+import type { CallMode } from './task-mode.ts';
 
-/**
- * Queues a call of an `async` tool and answers with its id (Ploinky contract, §4). The invocation's claims
- * are kept with the task, its token and the request's headers are not.
- */
-export async function enqueueTool(
-  tool: CommandTool,
+/** The order for a call whose client is told so. The invocation's claims are kept with the task, its token and the request's headers are not. */
+export function orderOf(
+  { definition }: CommandTool,
   run: { readonly input: Record<string, unknown>; readonly params: Params },
   call: CallContext,
-  { queue, host }: CommandServices,
-): Promise<Result> {
-  const { timeout, timeoutMs } = tool.definition;
-  const limit = timeout ?? timeoutMs;
-  const task = await queue.enqueue({
-    toolName: tool.definition.name,
-    payload: { input: run.input, session: call.session, requestId: call.requestId, claims: call.claims },
-    ...(limit !== undefined && { timeoutMs: limit }),
-  });
+  told: CallMode['told'],
+): TaskOrder {
+  const { inputResponses, requestState, task } = run.params;
+  const ttl = isObject(task) ? task['ttl'] : undefined;
+  const timeoutMs = definition.timeout ?? definition.timeoutMs;
+  return {
+    tool: definition.name,
+    input: run.input,
+    owner: ownerOf(call),
+    claims: call.claims,
+    session: call.session,
+    requestId: call.requestId,
+    // Nobody is asked who is told of the task as the contract does.
+    capabilities: told === 'mcp' ? call.capabilities : {},
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(typeof ttl === 'number' && ttl > 0 && { ttlMs: ttl }),
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+  };
+}
+
+/** What a client without tasks is told of one that its call has become (Ploinky contract, §4). */
+export function queuedAnswer(task: TaskRecord, { agentName }: CommandHost): Result {
   return {
     content: [{ type: 'text', text: `Task '${task.toolName}' queued with id ${task.id}` }],
     metadata: {
-      agent: host.agentName,
+      agent: agentName,
       taskId: task.id,
       toolName: task.toolName,
       status: task.status,
@@ -36,44 +54,122 @@ export async function enqueueTool(
   };
 }
 
-/** Runs a leased task with the tool as it is configured now. */
+/** One attempt of a task, with the tool as it is configured now. */
 export async function executeToolTask(
   lease: Lease,
   tool: CommandTool | undefined,
   host: CommandHost,
-  onOutput: (bytes: Uint8Array) => void,
-): Promise<Outcome> {
+  hooks: TaskHooks,
+): Promise<Outcome | 'lost'> {
   const { task } = lease;
   if (tool === undefined) return { status: 'failed', error: `Tool ${task.toolName} not found` };
-  const input = isObject(task.payload['input']) ? task.payload['input'] : {};
-  const limited = withTimeout(tool, task);
-  const run = { input, params: {}, taskId: task.id, onOutput };
-  const { result, failure } = await runTool(limited, run, taskContext(lease), host);
-  if (failure === undefined) return { status: 'completed', result };
-  const timedOut = failure.startsWith('command timed out after ');
-  return { status: 'failed', error: timedOut ? failure.replace('command', 'Task') : failure, result };
+  const { input, inputResponses, requestState } = payloadOf(task);
+  const run = {
+    input,
+    inputResponses: responsesFor(task) ?? inputResponses,
+    requestState: task.requestState ?? requestState,
+    taskId: task.id,
+    timeoutMs: task.timeoutMs ?? undefined,
+    onOutput: hooks.onOutput,
+  };
+  const end = await runTool(tool, run, taskContext(lease, hooks), host);
+  return outcomeOf(end, task, payloadOf(task).capabilities);
 }
 
-function withTimeout(tool: CommandTool, task: TaskRecord): CommandTool {
-  if (task.timeoutMs === null) return tool;
-  return { ...tool, definition: { ...tool.definition, timeoutMs: task.timeoutMs } };
+/** What is recorded of a run that ended so. */
+export function outcomeOf(
+  end: ToolEnd,
+  task: Pick<TaskRecord, 'attempt'>,
+  capabilities: CallContext['capabilities'],
+): Outcome | 'lost' {
+  if (end.type === 'result') return { status: 'completed', result: end.result, exitCode: 0 };
+  if (end.type === 'question') return askedBy(end.question, task, capabilities);
+  if (end.type === 'error') return failedWith(end.error);
+  const { cause, message, exitCode, result } = end;
+  if (cause === 'lost') return 'lost';
+  const about = { result, ...(exitCode !== undefined && { exitCode }) };
+  if (cause !== 'timeout') return { status: 'failed', reason: 'Failed', error: message, ...about };
+  return { status: 'failed', reason: 'TimedOut', error: message.replace('command', 'Task'), ...about };
 }
 
-/** A task has no client that waits: progress and logs go nowhere but its log. */
-function taskContext({ task, signal }: Lease): CallContext {
-  const { session, requestId, claims } = task.payload;
+function failedWith({ code, message, data }: RpcError): Outcome {
+  const rpcError = { code, message, ...(data !== undefined && { data }) };
+  return { status: 'failed', reason: 'Failed', error: message, rpcError };
+}
+
+function askedBy(
+  question: Result,
+  { attempt }: Pick<TaskRecord, 'attempt'>,
+  capabilities: CallContext['capabilities'],
+): Outcome {
+  const { requestState } = question;
+  try {
+    const requests = questionsOf(askable(question, capabilities), attempt);
+    return {
+      status: 'input_required',
+      requests,
+      state: typeof requestState === 'string' ? requestState : null,
+    };
+  } catch (error) {
+    if (error instanceof RpcError) return failedWith(error);
+    throw error;
+  }
+}
+
+/**
+ * What a tool asks, for a client that can answer it. Throws RpcError: `missingCapability` for what the client did not
+ * declare, `internal` for what is no question.
+ */
+export function askable(question: Result, capabilities: CallContext['capabilities']): Questions {
+  const { inputRequests } = question;
+  const requests = isObject(inputRequests) ? inputRequests : {};
+  const entries = Object.entries(requests);
+  if (entries.length === 0) throw new RpcError(errorCodes.internal, 'The tool asks nothing');
+  for (const [key, request] of entries) {
+    const method = isObject(request) ? String(request['method']) : '';
+    const params = isObject(request) && isObject(request['params']) ? request['params'] : {};
+    const needed = neededFor(method);
+    if (needed === undefined)
+      throw new RpcError(errorCodes.internal, `The tool asks ${key}, which is no question`);
+    if (mayAsk(capabilities, method, params)) continue;
+    throw new RpcError(
+      errorCodes.missingCapability,
+      `The tool asks ${method}, which its client cannot answer`,
+      {
+        requiredCapabilities: { [needed]: params['mode'] === 'url' ? { url: {} } : {} },
+      },
+    );
+  }
+  return requests;
+}
+
+function neededFor(method: string): string | undefined {
+  if (method === 'elicitation/create') return 'elicitation';
+  if (method === 'sampling/createMessage') return 'sampling';
+  return method === 'roots/list' ? 'roots' : undefined;
+}
+
+/** A task has no client that waits: progress goes to its record, logs to its log. */
+function taskContext({ task, signal }: Lease, { onOutput, onProgress }: TaskHooks): CallContext {
+  const { session, requestId, claims } = payloadOf(task);
   return {
     era: 'sessions',
     revision: '2025-11-25',
-    session: typeof session === 'string' ? session : undefined,
-    requestId: typeof requestId === 'number' ? requestId : String(requestId),
+    session,
+    requestId,
     headers: {},
-    claims: isObject(claims) ? (claims as unknown as CallContext['claims']) : undefined,
+    claims,
     token: undefined,
     capabilities: {},
     signal,
-    onProgress: undefined,
+    onProgress,
     logLevel: undefined,
-    onLog: () => undefined,
+    onLog: (level, data, logger) => onOutput(Buffer.from(logLine(level, data, logger))),
   };
+}
+
+/** A message of a tool's, as a line of its task's log. */
+export function logLine(level: string, data: unknown, logger?: string): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return `[${level}] ${logger === undefined ? '' : `${logger}: `}${text}\n`;
 }

@@ -102,7 +102,7 @@ export function createUpstreamSource(options: UpstreamSourceOptions): Source {
     onChange: changes.listen,
     async request(method, params, context) {
       // Who asks how far a task is, runs nothing.
-      if (isTaskMethod(method)) return pass(method, params, context);
+      if (isTaskMethod(method) || context.admitted === true) return pass(method, params, context);
       const leave = await options.gate.enter(context.signal);
       try {
         const serve = subscribing.has(method) ? watch.request : pass;

@@ -45,8 +45,38 @@ export const toolSchema = withRules(
       'Text: an executable when it has no spaces (relative to /code), else a shell line. A list: program and arguments, no shell.',
     ),
     ...execution,
+    runner: z
+      .enum(['command', 'plugins'])
+      .describe(
+        'plugins: command is `Plugin.method` of a module in the folder PLUGINS_FOLDER of env (default: /code/plugins), and args name the input fields that it gets, in order.',
+      )
+      .optional(),
     async: z.boolean().describe('Answers at once with a taskId; the result is fetched later.').optional(),
     timeout: milliseconds.describe('Limit of an async run in milliseconds, waiting included.').optional(),
+    syncWindowMs: milliseconds
+      .describe(
+        'Milliseconds that a call is waited for. One that takes longer goes on as a durable task, whose id is the answer.',
+      )
+      .optional(),
+    retries: z
+      .int()
+      .min(0)
+      .max(100)
+      .describe(
+        'How often a task whose run was lost with its agent-server is run again. Default 0: it fails, because nobody knows how far it came.',
+      )
+      .optional(),
+    execution: z
+      .strictObject({
+        taskSupport: z
+          .enum(['forbidden', 'optional', 'required'])
+          .describe(
+            'Whether calls are MCP tasks for clients that take tasks. required: only for those. Default: optional with async or syncWindowMs, else forbidden.',
+          )
+          .optional(),
+      })
+      .describe('As MCP describes how a tool is run.')
+      .optional(),
     inputSchema: schemaObject
       .describe('Arguments: Ploinky’s field map (`{field: "string"}`) or JSON Schema. Default: no arguments.')
       .optional(),
