@@ -9,7 +9,6 @@ import {
   bwrapDriver,
   commonOptions,
   createDriverHost,
-  type DriverHost,
   ensureUntil,
   removeFully,
   workloadOf,
@@ -25,8 +24,9 @@ import type { LoadOutcome } from './load/order.ts';
 const starts = 5;
 const rounds = 5;
 const sliceMs = 1_200;
-type Side = 'bwrap' | 'process';
+export type Side = 'bwrap' | 'process';
 const sides: readonly Side[] = ['process', 'bwrap'];
+const cat = { name: 'cat', command: ['/bin/cat'], inputSchema: { type: 'object' } };
 
 interface StartTimes {
   /** Milliseconds from `ensure` until the driver sees it run, and until the agent-server has proved itself. */
@@ -40,12 +40,7 @@ export const sandboxStart: Bench = {
   about: 'an agent’s start and a command tool in a bwrap sandbox, beside a plain process',
   goals: ['P9-added-p50-ms'],
   async run(scope) {
-    const availability = await bwrapAvailability();
-    if (!availability.ok) throw new CannotRun(availability.reason);
-    await ensureBundles(checkout, () => undefined);
-    const host = createDriverHost('pb-driver-');
-    scope.defer(() => host.remove());
-    const drivers = createDrivers(scope, host);
+    const drivers = await createDrivers(scope);
     const begun: Record<Side, StartTimes[]> = { bwrap: [], process: [] };
     for (let index = 0; index < starts; index += 1) {
       for (const side of sides) begun[side].push(await timeStart(drivers[side], workloadFor(side)));
@@ -55,7 +50,13 @@ export const sandboxStart: Bench = {
   },
 };
 
-function createDrivers(scope: Scope, host: DriverHost): Record<Side, Driver> {
+/** With an agent-server that the drivers start in either way. Throws CannotRun where sandboxes are not to be had. */
+export async function createDrivers(scope: Scope): Promise<Record<Side, Driver>> {
+  const availability = await bwrapAvailability();
+  if (!availability.ok) throw new CannotRun(availability.reason);
+  await ensureBundles(checkout, () => undefined);
+  const host = createDriverHost('pb-driver-');
+  scope.defer(() => host.remove());
   const plain = {
     node: process.execPath,
     agentServer: bundle,
@@ -70,7 +71,7 @@ function createDrivers(scope: Scope, host: DriverHost): Record<Side, Driver> {
   return drivers;
 }
 
-function workloadFor(side: Side): Workload {
+export function workloadFor(side: Side, tools: readonly object[] = [cat]): Workload {
   const base = workloadOf();
   return {
     ...base,
@@ -78,7 +79,7 @@ function workloadFor(side: Side): Workload {
     agentServer: {
       ...base.agentServer,
       keys: [{ kid: 'bench', secret: randomBytes(32).toString('base64url') }],
-      mcp: { tools: [{ name: 'cat', command: ['/bin/cat'], inputSchema: { type: 'object' } }] },
+      mcp: { tools },
     },
   };
 }
@@ -124,9 +125,11 @@ type Calls = Record<Side, Record<1 | 10, LoadOutcome>>;
 
 async function measureCalls(scope: Scope, drivers: Record<Side, Driver>): Promise<Calls[]> {
   const load = startLoad(scope);
+  const openCat = async (side: Side) =>
+    (await openTools(scope, load, drivers[side], workloadFor(side)))('cat');
   const open = {
-    process: await openTool(scope, load, drivers.process, workloadFor('process')),
-    bwrap: await openTool(scope, load, drivers.bwrap, workloadFor('bwrap')),
+    process: await openCat('process'),
+    bwrap: await openCat('bwrap'),
   };
   const measure = async (side: Side) => ({
     1: await open[side].run({ connections: 1, ms: sliceMs }),
@@ -139,25 +142,32 @@ async function measureCalls(scope: Scope, drivers: Record<Side, Driver>): Promis
   return taken;
 }
 
-async function openTool(scope: Scope, load: Load, driver: Driver, workload: Workload): Promise<OpenTarget> {
+/** Starts the agent; the function opens one of its tools. */
+export async function openTools(
+  scope: Scope,
+  load: Load,
+  driver: Driver,
+  workload: Workload,
+): Promise<(tool: string) => Promise<OpenTarget>> {
   scope.defer(() => removeFully(driver, workload));
   const instance = await start(driver, workload);
   await answers(workload, instance);
   const key = keyOf(workload);
-  return load.open({
-    address: { path: instance.address.slice('unix:'.length) },
-    url: '/mcp',
-    era: 'none',
-    method: 'tools/call',
-    name: 'cat',
-    connections: 10,
-    token: {
-      kid: key.kid,
-      secret: key.secret.toString('base64url'),
-      agent: workload.id,
-      instance: instance.uid,
-    },
-  });
+  return (name) =>
+    load.open({
+      address: { path: instance.address.slice('unix:'.length) },
+      url: '/mcp',
+      era: 'none',
+      method: 'tools/call',
+      name,
+      connections: 10,
+      token: {
+        kid: key.kid,
+        secret: key.secret.toString('base64url'),
+        agent: workload.id,
+        instance: instance.uid,
+      },
+    });
 }
 
 function judge(begun: Record<Side, readonly StartTimes[]>, calls: readonly Calls[]): BenchResult {
