@@ -1,7 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
+import { type Collect, exposeCollect } from './expose-collect.ts';
 
 export interface GiveBackOptions {
   readonly clock: Clock;
@@ -15,8 +15,6 @@ export interface GiveBackOptions {
   /** Bytes that the heap must have grown by since the last time. Default 16 MiB. */
   readonly worthBytes?: number;
 }
-
-type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 /**
  * Gives the pages of a burst back to the system once the process is quiet. V8 by itself keeps half-empty pages for
@@ -67,9 +65,4 @@ function compact(collect: Collect): void {
   } finally {
     setFlagsFromString('--no-compact-on-every-full-gc');
   }
-}
-
-function exposeCollect(): Collect {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as Collect;
 }

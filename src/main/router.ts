@@ -12,6 +12,7 @@ import { locateWorkspace } from '#workspace/host.ts';
 import { createAccessLog } from './access-log.ts';
 import { createLog } from './log.ts';
 import { parseFlags, parseHostPort, parseLimits, parseWhole, splitList } from './options.ts';
+import { reclaimYoung } from './reclaim-young.ts';
 import { type Running, runUntilEnded } from './run.ts';
 import { version } from './version.ts';
 
@@ -50,6 +51,7 @@ async function start(): Promise<Running> {
       // A socket that outlives routers holds connections already: one that knows no keys would refuse their calls.
       listenAfter: Promise.race([following.synced, systemClock.sleep(patienceMs)]),
       accessLog: createAccessLog('router'),
+      reclaim: reclaimYoung(),
       version,
       allowedHosts: splitList(flags['allow-host']),
       allowedOrigins: splitList(flags['allow-origin']),

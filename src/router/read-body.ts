@@ -24,8 +24,12 @@ const compressed: BodyRefused = {
 };
 
 /** Reads JSON bodies as text, within `limits.bodyBytes` and `limits.bodyTimeoutMs`. */
-export function createBodyReader({ clock, limits }: Pick<Services, 'clock' | 'limits'>): BodyReader {
+export function createBodyReader(
+  services: Pick<Services, 'clock' | 'limits'> & Partial<Pick<Services, 'reclaim'>>,
+): BodyReader {
+  const { clock, limits } = services;
   const deadlines = watchBodyTime(clock, limits.bodyTimeoutMs);
+  const leaveBytes = countLarge(services);
   return {
     read(request, done) {
       const { headers } = request;
@@ -38,9 +42,10 @@ export function createBodyReader({ clock, limits }: Pick<Services, 'clock' | 'li
       else if (Number(length) > limits.bodyBytes) done(undefined, tooLong);
       else {
         deadlines.begin(request);
-        collect(request, limits.bodyBytes, (text, refused) => {
+        collect(request, limits.bodyBytes, (text, refused, bytes) => {
           deadlines.end(request);
           done(text, refused);
+          leaveBytes(bytes);
         });
       }
     },
@@ -59,11 +64,29 @@ function isEncoded(encoding: string | undefined): boolean {
   return encoding !== undefined && encoding.toLowerCase() !== 'identity';
 }
 
-/** Decodes at the end, so that a character may lie across two chunks. */
+/** A body of this many bytes is large. */
+const largeBytes = 256 * 1024;
+/** After this many bytes of large bodies, what they were read into is freed. */
+const mostLeftBytes = 8 * 1024 * 1024;
+
+/** Told of bodies that are done with: somebody who sends large ones on and on must not fill the memory with what they leave. */
+function countLarge({ clock, reclaim }: Parameters<typeof createBodyReader>[0]): (bytes: number) => void {
+  let left = 0;
+  return (bytes) => {
+    if (bytes < largeBytes || reclaim === undefined) return;
+    left += bytes;
+    if (left < mostLeftBytes) return;
+    left = 0;
+    // Not before the body itself has been let go.
+    clock.after(0, reclaim);
+  };
+}
+
+/** Decodes at the end, so that a character may lie across two chunks. Says how many bytes came. */
 function collect(
   request: IncomingMessage,
   maxBytes: number,
-  done: (text: string | undefined, refused: BodyRefused | undefined) => void,
+  done: (text: string | undefined, refused: BodyRefused | undefined, bytes: number) => void,
 ): void {
   let chunks: Buffer[] = [];
   let size = 0;
@@ -75,19 +98,19 @@ function collect(
     if (size <= maxBytes) return;
     over = true;
     chunks = [];
-    done(undefined, tooLong);
+    done(undefined, tooLong, size);
   });
   request.on('end', () => {
     if (over) return;
     over = true;
     const [first = Buffer.alloc(0)] = chunks;
-    done((chunks.length < 2 ? first : Buffer.concat(chunks, size)).toString('utf8'), undefined);
+    done((chunks.length < 2 ? first : Buffer.concat(chunks, size)).toString('utf8'), undefined, size);
   });
   request.on('error', (error) => {
     if (over) return;
     over = true;
     chunks = [];
-    done(undefined, { status: 400, message: error.message });
+    done(undefined, { status: 400, message: error.message }, size);
   });
 }
 

@@ -27,6 +27,8 @@ export interface ServicesOptions {
   /** Version of this program. */
   readonly version: string;
   readonly limits?: Partial<RouterLimits>;
+  /** Frees what died young; called after some MiB of large bodies. Default: it is left to the runtime. */
+  readonly reclaim?: () => void;
   /** Other routers of the same agents; needs a listener for them. Default: there are none. */
   readonly peers?: PeerSource;
 }
@@ -48,6 +50,7 @@ export interface Services {
   readonly conflicts: Conflicts;
   readonly sessions: Sessions;
   readonly peers: Peers;
+  readonly reclaim: (() => void) | undefined;
   /** For the table as it is now. */
   readonly resolve: Resolver;
   /**
@@ -93,6 +96,7 @@ export function createServices(options: ServicesOptions): Services {
   return {
     ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers },
     ...lists,
+    reclaim: options.reclaim,
     resolve: followingResolver(tables),
     onChange(callback) {
       callbacks.add(callback);

@@ -13,6 +13,7 @@ import {
   parseWhole,
   splitList,
 } from '../options.ts';
+import { reclaimYoung } from '../reclaim-young.ts';
 import { type Running, runUntilEnded } from '../run.ts';
 import { version } from '../version.ts';
 import { commonFlags, openProgram, type Program } from './program.ts';
@@ -66,6 +67,7 @@ async function start(): Promise<Running> {
       limits: { drainMs, ...limits, lameDuckMs },
       registry: program.registry,
       accessLog: createAccessLog('router'),
+      reclaim: reclaimYoung(),
       version,
       allowedHosts: [...serviceNames(homeNamespace), ...splitList(flags['allow-host'])],
       allowedOrigins: splitList(flags['allow-origin']),
