@@ -17,18 +17,36 @@ const log = createLineLog((line) => process.stderr.write(line), systemClock.now)
 
 async function main(): Promise<void> {
   const invocation = parseArguments(process.argv.slice(2));
-  if (invocation.mode === 'spawner') await serveSpawner(invocation.generation);
+  if (invocation.mode === 'spawner') await serveSpawner(invocation);
+  else if (invocation.mode === 'plugins') await callPlugin(invocation);
   else if (invocation.mode === 'exec') await exec(invocation);
   else await serve(invocation);
 }
 
 /** The helper process: descriptor 3 leads to the agent-server. */
-async function serveSpawner(generation: string): Promise<void> {
+async function serveSpawner({
+  generation,
+  withoutReaper,
+}: Extract<Invocation, { mode: 'spawner' }>): Promise<void> {
   const { runSpawner } = await import('#agent-server/spawner/spawner.ts');
+  const { findReaper } = await import('./reaper.ts');
   closeInheritedDescriptors([3]);
   // The agent-server decides when to end; a Ctrl-C meant for it must not take the tools away first.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  runSpawner({ connection: new Socket({ fd: 3 }), generation, onEnd: () => process.exit(0) });
+  const found = withoutReaper ? { missing: 'it was switched off' } : findReaper();
+  const reaper = 'path' in found ? found.path : undefined;
+  if ('missing' in found && !withoutReaper)
+    log.warn('Processes that leave their call are looked for by their traces: the reaper cannot be used', {
+      reason: found.missing,
+      remedy: 'On Linux `npm run build` makes it where there is a C compiler (cc).',
+    });
+  runSpawner({ connection: new Socket({ fd: 3 }), generation, reaper, onEnd: () => process.exit(0) });
+}
+
+/** One call of a tool with `runner: plugins`. */
+async function callPlugin(invocation: Extract<Invocation, { mode: 'plugins' }>): Promise<void> {
+  const { runPluginCall } = await import('./plugins.ts');
+  await runPluginCall(invocation);
 }
 
 async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {

@@ -14,6 +14,7 @@ const ingredients = [
   ),
   'src/main',
   'scripts/build.ts',
+  ...['reaper.c', 'syscalls.h'].map((file) => `native/${file}`),
 ];
 
 /** Where a program's bundle lies in a checkout. */
@@ -42,7 +43,7 @@ async function newestSource(checkout: string): Promise<number> {
 }
 
 async function newestBelow(path: string): Promise<number> {
-  if (path.endsWith('.ts')) return modifiedAt(path);
+  if (/\.(ts|c|h)$/.test(path)) return modifiedAt(path);
   const names = await readdir(path, { recursive: true });
   const sources = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   return Math.max(...(await Promise.all(sources.map((name) => modifiedAt(join(path, name))))));

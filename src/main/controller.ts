@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -71,7 +71,7 @@ async function createDrivers(paths: WorkspacePaths, routerPort: number): Promise
     platform: process.platform,
     arch: process.arch,
     node: process.execPath,
-    agentFiles: { 'agent-server.mjs': join(checkout, 'dist/agent-server.mjs') },
+    agentFiles: agentFiles(join(checkout, 'dist')),
     npm: join(checkout, 'node_modules/npm'),
     routerUrl: `http://127.0.0.1:${routerPort}`,
     places: placesOf(paths),
@@ -89,6 +89,15 @@ async function createDrivers(paths: WorkspacePaths, routerPort: number): Promise
     random: systemRandom,
     log,
   });
+}
+
+/** The reaper only where it could be built. */
+function agentFiles(dist: string) {
+  const reaper = join(dist, 'reaper');
+  return {
+    'agent-server.mjs': join(dist, 'agent-server.mjs'),
+    ...(existsSync(reaper) && { reaper }),
+  };
 }
 
 function placesOf(paths: WorkspacePaths): HostPlaces {

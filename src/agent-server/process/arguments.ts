@@ -3,7 +3,13 @@ import { type ListenTarget, parseHostPort } from '../http/listen.ts';
 
 /** What the command line asks for. */
 export type Invocation =
-  | { readonly mode: 'spawner'; readonly generation: string }
+  | {
+      readonly mode: 'spawner';
+      readonly generation: string;
+      /** Does without the reaper even where there is one. */
+      readonly withoutReaper: boolean;
+    }
+  | PluginsInvocation
   | (ConfigPlace & {
       readonly mode: 'serve';
       readonly listen: ListenTarget;
@@ -14,6 +20,17 @@ export type Invocation =
       readonly inImage: boolean;
     })
   | (ConfigPlace & { readonly mode: 'exec'; readonly command: readonly [string, ...string[]] });
+
+/** One call of a tool with `runner: plugins`; its envelope is on standard input. */
+export interface PluginsInvocation {
+  readonly mode: 'plugins';
+  /** Folders of plugins, in the order in which they are registered. */
+  readonly folders: readonly string[];
+  /** `Plugin.method`. */
+  readonly command: string;
+  /** Members of the input that the method gets, by position; none: the input as a whole. */
+  readonly fields: readonly string[];
+}
 
 /** Where the configuration is; one of the two. */
 export interface ConfigPlace {
@@ -31,8 +48,9 @@ A configuration file is read again when it changes: new keys and forwards are ta
 
 /** Reads the arguments after the script's name. Throws Usage. */
 export function parseArguments(args: readonly string[]): Invocation {
-  const [first, second] = args;
-  if (first === 'spawner' && second !== undefined) return { mode: 'spawner', generation: second };
+  const [first, second, ...rest] = args;
+  if (first === 'spawner' && second !== undefined) return parseSpawner(args.slice(1));
+  if (first === 'plugins' && second !== undefined) return parsePlugins(second, rest);
   if (first === 'exec') return parseExec(args.slice(1));
   const options = readOptions(args);
   return {
@@ -43,6 +61,19 @@ export function parseArguments(args: readonly string[]): Invocation {
     withoutTokens: options['no-tokens'] !== undefined,
     inImage: options['in-image'] !== undefined,
   };
+}
+
+function parseSpawner(args: readonly string[]): Invocation {
+  return {
+    mode: 'spawner',
+    generation: args.at(-1) ?? '',
+    withoutReaper: args.slice(0, -1).includes('--without-reaper'),
+  };
+}
+
+function parsePlugins(folders: string, [command, ...fields]: readonly string[]): Invocation {
+  if (command === undefined) throw wrong('plugins needs folders and a command');
+  return { mode: 'plugins', folders: folders.split(':'), command, fields };
 }
 
 function parseExec(args: readonly string[]): Invocation {

@@ -1,6 +1,10 @@
 import type { Exit, Template } from '../tools/spawner-protocol.ts';
-import type { Link } from './link.ts';
-import { startToolProcess, type ToolProcess, type ToolProcessEvents } from './tool-process.ts';
+import {
+  startToolProcess,
+  type ToolProcess,
+  type ToolProcessEvents,
+  type ToolProcessHost,
+} from './tool-process.ts';
 
 /** Milliseconds after a take until the pool fills up again although the call still runs. */
 const refillMs = 100;
@@ -25,14 +29,14 @@ interface Waiting {
   events: ToolProcessEvents;
 }
 
-export function createPool(template: Template, link: Link, nextMarker: () => string): Pool {
+export function createPool(template: Template, host: ToolProcessHost, nextMarker: () => string): Pool {
   const waiting: Waiting[] = [];
   let earlyEnds = 0;
   let closed = false;
 
   function startWaiting(): void {
     const entry = { events: whileWaiting() } as { process: ToolProcess; events: ToolProcessEvents };
-    entry.process = startToolProcess(template, nextMarker(), link, {
+    entry.process = startToolProcess(template, nextMarker(), host, {
       onFailed: (failure) => entry.events.onFailed(failure),
       onExit: (exit) => entry.events.onExit(exit),
     });
@@ -60,7 +64,7 @@ export function createPool(template: Template, link: Link, nextMarker: () => str
   return {
     take(events) {
       const entry = waiting.shift();
-      if (entry === undefined) return startToolProcess(template, nextMarker(), link, events);
+      if (entry === undefined) return startToolProcess(template, nextMarker(), host, events);
       earlyEnds = 0;
       const timer = setTimeout(refill, refillMs);
       entry.events = {

@@ -13,12 +13,14 @@ export interface SpawnerOptions {
   readonly connection: Duplex;
   /** Distinguishes this spawner's processes from those of earlier ones. */
   readonly generation: string;
+  /** Path of native/reaper.c's program. Without it, what a call leaves behind is looked for by its traces. */
+  readonly reaper?: string | undefined;
   /** Called once, when the agent-server is gone and every process was ended. */
   readonly onEnd: () => void;
 }
 
 /** Serves the protocol of spawner-protocol.ts until the connection ends. */
-export function runSpawner({ connection, generation, onEnd }: SpawnerOptions): void {
+export function runSpawner({ connection, generation, reaper, onEnd }: SpawnerOptions): void {
   const link = createLink(connection);
   const pools = new Map<number, Pool>();
   const calls = new Map<number, ToolProcess>();
@@ -37,7 +39,7 @@ export function runSpawner({ connection, generation, onEnd }: SpawnerOptions): v
   }
   function define(id: number, template: Template): void {
     pools.get(id)?.close();
-    const pool = createPool(template, link, nextMarker);
+    const pool = createPool(template, { link, reaper }, nextMarker);
     pools.set(id, pool);
     pool.refill();
   }
@@ -59,7 +61,7 @@ export function runSpawner({ connection, generation, onEnd }: SpawnerOptions): v
       onExit(exit) {
         calls.delete(call);
         link.sendJson(frameTypes.exit, call, exit);
-        sweep ??= setTimeout(sweepEnded, sweepMs);
+        if (reaper === undefined || exit.signal === 'SIGKILL') sweep ??= setTimeout(sweepEnded, sweepMs);
       },
     });
     calls.set(call, started);

@@ -1,16 +1,11 @@
-import { ChildProcess, spawn } from 'node:child_process';
+import { ChildProcess } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { codeOf, messageOf } from '#kit/errors.ts';
-import {
-  type Exit,
-  frameTypes,
-  markerName,
-  type SpawnFailure,
-  type Template,
-} from '../tools/spawner-protocol.ts';
+import { type Exit, frameTypes, type SpawnFailure, type Template } from '../tools/spawner-protocol.ts';
+import { failureOf, launch } from './launch.ts';
 import { readLines } from './lines.ts';
 import type { Link } from './link.ts';
-import { channelOf, findProcessesOf, signalProcess } from './processes.ts';
+import { type CallTrace, channelOf, findProcessesOf, signalProcess } from './processes.ts';
+import { type ReaperNotice, readNotice } from './reaper.ts';
 
 /** Milliseconds without output, twice in a row, after which nothing more is expected of an ended process. */
 const quietMs = 60;
@@ -33,66 +28,53 @@ export interface ToolProcess {
 }
 
 export interface ToolProcessEvents {
-  /** It never started. */
+  /** It never started. With a reaper that may be known only after `serve`. */
   onFailed(failure: SpawnFailure): void;
   /** It and everything of it has ended. */
   onExit(exit: Exit): void;
 }
 
+export interface ToolProcessHost {
+  readonly link: Link;
+  /** Path of native/reaper.c's program; undefined: what belongs to a call is looked for by its traces. */
+  readonly reaper: string | undefined;
+}
+
 export function startToolProcess(
   template: Template,
   marker: string,
-  link: Link,
+  host: ToolProcessHost,
   events: ToolProcessEvents,
 ): ToolProcess {
-  const child = launch(template, marker);
+  const child = launch(template, marker, host.reaper);
   if (!(child instanceof ChildProcess)) {
     setImmediate(() => events.onFailed(child));
     return failedProcess(marker);
   }
-  return superviseChild(child, template, marker, link, events);
-}
-
-/** A child whose `pid` is undefined reports its failure by an `error` event. */
-function launch(template: Template, marker: string): ChildProcess | SpawnFailure {
-  try {
-    const child: ChildProcess = spawn(template.file, template.args, {
-      cwd: template.cwd,
-      env: { ...template.env, [markerName]: marker },
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    });
-    return hasPipes(child) ? child : outOfDescriptors(child, template);
-  } catch (error) {
-    return failureOf(error);
-  }
-}
-
-/** Node leaves `stdio` undefined when there were no descriptors left for the pipes. */
-function hasPipes(child: { readonly stdio?: unknown }): boolean {
-  return child.stdio !== undefined;
-}
-
-function outOfDescriptors(child: ChildProcess, { file }: Template): SpawnFailure {
-  child.once('error', () => undefined);
-  return { code: 'EMFILE', message: `spawn ${file} EMFILE` };
+  return superviseChild(child, template, marker, host, events);
 }
 
 function superviseChild(
   child: ChildProcess,
   template: Template,
   marker: string,
-  link: Link,
+  { link, reaper }: ToolProcessHost,
   events: ToolProcessEvents,
 ): ToolProcess {
   const [stdin, stdout, stderr, channel] = child.stdio as unknown as [Writable, Readable, Readable, Duplex];
   const pid = child.pid;
   const trace = { pid: pid ?? -1, marker, channel: pid === undefined ? undefined : channelOf(pid, 3) };
-  const state = { ended: false, killed: false, overflow: false };
+  const order = reaper === undefined ? searchOrders(trace) : reaperOrders(child);
+  const state = {
+    ended: false,
+    killed: false,
+    overflow: false,
+    failure: undefined as SpawnFailure | undefined,
+  };
   for (const stream of [stdin, stdout, stderr, channel]) stream.on('error', () => undefined);
 
   child.once('error', (error) => {
-    if (pid === undefined) events.onFailed(failureOf(error));
+    if (pid === undefined) events.onFailed(failureOf(error, template, reaper));
   });
   child.once('exit', () => whenDrained(child, [stdout, stderr], end));
 
@@ -101,19 +83,28 @@ function superviseChild(
     state.ended = true;
     const report = () => {
       for (const stream of [stdin, stdout, stderr, channel]) stream.destroy();
-      events.onExit({ code: child.exitCode, signal: child.signalCode, overflow: state.overflow });
+      if (state.failure !== undefined) events.onFailed(state.failure);
+      else events.onExit({ code: child.exitCode, signal: child.signalCode, overflow: state.overflow });
     };
-    const clean = !state.killed && stdout.readableEnded && !signalProcess(-trace.pid, 'SIGKILL');
-    if (clean) report();
+    if (isNothingLeft()) report();
     else killAll(trace, report);
+  }
+  function isNothingLeft(): boolean {
+    // A reaper leaves nothing, unless it was killed itself: no other signal ends it before it has done its work.
+    if (reaper !== undefined) return child.signalCode !== 'SIGKILL';
+    return !state.killed && stdout.readableEnded && !signalProcess(-trace.pid, 'SIGKILL');
   }
   function kill(graceMs: number): void {
     if (state.killed || state.ended || pid === undefined) return;
     state.killed = true;
     if (graceMs > 0) {
-      for (const victim of findProcessesOf(trace)) signalProcess(victim, 'SIGTERM');
-      setTimeout(() => !state.ended && signalProcess(-trace.pid, 'SIGKILL'), graceMs);
-    } else signalProcess(-trace.pid, 'SIGKILL');
+      order.terminate();
+      setTimeout(() => !state.ended && order.kill(), graceMs);
+    } else order.kill();
+  }
+  function onNotice(notice: ReaperNotice): void {
+    if (notice.type === 'failed') state.failure = notice.failure;
+    else whenDrained(child, [stdout, stderr], order.kill);
   }
   function serve(call: number, input: Uint8Array): void {
     if (pid !== undefined) link.send(frameTypes.started, call, pidBytes(pid));
@@ -127,13 +118,12 @@ function superviseChild(
         kill(0);
       },
     );
-    relayOutput(
-      stderr,
-      template.maxStderr,
-      (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr),
-      () => {},
-    );
-    readLines(channel, template.maxEvent, (line) => link.relay(frameTypes.event, call, line, channel));
+    relayOutput(stderr, template.maxStderr, (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr));
+    readLines(channel, template.maxEvent, (line) => {
+      const notice = reaper === undefined ? undefined : readNotice(line, template.file);
+      if (notice !== undefined) onNotice(notice);
+      else link.relay(frameTypes.event, call, line, channel);
+    });
   }
   return {
     marker,
@@ -141,6 +131,28 @@ function superviseChild(
     answer: (line) => void (channel.writable && channel.write(Buffer.concat([line, Buffer.from('\n')]))),
     kill: () => kill(template.graceMs),
     destroy: () => kill(0),
+  };
+}
+
+/** How what belongs to a call is told to end, and ended. */
+interface Orders {
+  terminate(): void;
+  kill(): void;
+}
+
+/** `kill` of a child says nothing to a process that took its pid later. A tool may have stopped the reaper. */
+function reaperOrders(child: ChildProcess): Orders {
+  const send = (signal: NodeJS.Signals) => child.kill(signal) && child.kill('SIGCONT');
+  return { terminate: () => void send('SIGTERM'), kill: () => void send('SIGQUIT') };
+}
+
+/** The group at once; what left it is ended after the process itself. */
+function searchOrders(trace: CallTrace): Orders {
+  return {
+    terminate() {
+      for (const victim of findProcessesOf(trace)) signalProcess(victim, 'SIGTERM');
+    },
+    kill: () => void signalProcess(-trace.pid, 'SIGKILL'),
   };
 }
 
@@ -172,7 +184,7 @@ function relayOutput(
   source: Readable,
   limit: number,
   pass: (bytes: Buffer) => void,
-  onOverflow: () => void,
+  onOverflow: () => void = () => undefined,
 ): void {
   let seen = 0;
   source.on('data', (chunk: Buffer) => {
@@ -184,7 +196,7 @@ function relayOutput(
 }
 
 /** SIGKILL to everything of a call, again until nothing is found: a process may fork while it is looked for. */
-function killAll(trace: Parameters<typeof findProcessesOf>[0], done: () => void, rounds = 40): void {
+function killAll(trace: CallTrace, done: () => void, rounds = 40): void {
   const victims = findProcessesOf(trace);
   if (victims.length === 0 || rounds === 0) {
     done();
@@ -197,10 +209,6 @@ function killAll(trace: Parameters<typeof findProcessesOf>[0], done: () => void,
 
 function failedProcess(marker: string): ToolProcess {
   return { marker, serve() {}, answer() {}, kill() {}, destroy() {} };
-}
-
-function failureOf(error: unknown): SpawnFailure {
-  return { code: codeOf(error) ?? 'UNKNOWN', message: messageOf(error) };
 }
 
 function pidBytes(pid: number): Buffer {
