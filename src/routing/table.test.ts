@@ -319,3 +319,15 @@ test('endpoints that come and go do not change the digest', () => {
   );
   assert.notEqual(tableOf({ agents: [demo] }).digest, tableOf({ agents: [demo, site] }).digest);
 });
+
+test('of pods the table knows the slot, of other workloads none', () => {
+  const of = (name: string) => {
+    const endpoint = { name, uid: 'u', address: '10.0.0.1:7000', ready: true, terminating: false };
+    const agent = agentNamed('web-1', { status: { endpoints: [endpoint], conditions: [] } });
+    return tableOf({ agents: [agent] }).targets.get('default/web-1')?.ready[0]?.slot;
+  };
+  assert.equal(of('web-1-0-5f2ab'), 0);
+  assert.equal(of('web-1-12-5f2ab'), 12);
+  for (const name of ['web-1', 'web-1-5f2ab', 'web-0-5f2ab', 'web-1-x-5f2ab'])
+    assert.equal(of(name), undefined, name);
+});

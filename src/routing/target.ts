@@ -9,6 +9,8 @@ export interface TargetEndpoint {
   /** `unix:/path` or `host:port`. */
   readonly address: string;
   readonly terminating: boolean;
+  /** Which replica of several it is, where workloads have such; another instance in its slot has its workspace. */
+  readonly slot?: number;
 }
 
 /** An Agent as the router sees it: who it is and where it answers. */
@@ -56,8 +58,11 @@ export function targetOf(agent: Agent): Target {
   const { name, namespace = '', uid = '' } = agent.metadata;
   const endpoints = agent.status?.endpoints ?? [];
   const isReady = (endpoint: EndpointStatus) => endpoint.ready && !endpoint.terminating;
-  const ready = inOrder(endpoints.filter(isReady));
-  const others = inOrder(endpoints.filter((endpoint) => !isReady(endpoint) && endpoint.address !== ''));
+  const ready = inOrder(name, endpoints.filter(isReady));
+  const others = inOrder(
+    name,
+    endpoints.filter((endpoint) => !isReady(endpoint) && endpoint.address !== ''),
+  );
   return {
     identity: { namespace, name, uid },
     name,
@@ -73,10 +78,17 @@ export function targetOf(agent: Agent): Target {
 /** Almost every agent has no others. */
 const none: readonly TargetEndpoint[] = [];
 
-function inOrder(endpoints: readonly EndpointStatus[]): TargetEndpoint[] {
+function inOrder(agent: string, endpoints: readonly EndpointStatus[]): TargetEndpoint[] {
   return endpoints
-    .map(({ uid, address, terminating }) => ({ uid, address, terminating }))
+    .map(({ name, uid, address, terminating }) => ({ uid, address, terminating, ...slotIn(agent, name) }))
     .sort((left, right) => (left.uid < right.uid ? -1 : 1));
+}
+
+/** Pods are called AGENT-SLOT-HASH; what has no slot is called otherwise. */
+function slotIn(agent: string, name: string): { slot?: number } {
+  if (!name.startsWith(`${agent}-`)) return {};
+  const slot = /^(\d{1,4})-[a-z0-9]+$/.exec(name.slice(agent.length + 1))?.[1];
+  return slot === undefined ? {} : { slot: Number(slot) };
 }
 
 export function areSameTargets(left: Target | undefined, right: Target): boolean {

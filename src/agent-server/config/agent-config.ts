@@ -19,10 +19,14 @@ export function parseAgentConfig(text: string): AgentServerConfig {
   );
 }
 
-/** The same configuration for the workload `instance`, which wins over what it says. Throws InvalidConfig when neither does. */
+/**
+ * The same configuration for the workload `instance`, which wins over what it says: `UID` or, of several replicas,
+ * `UID/SLOT`. Throws InvalidConfig when neither names one.
+ */
 export function forInstance(config: AgentServerConfig, instance: string | undefined): AgentServerConfig {
-  const name = instance ?? config.agent.instance;
-  if (name !== '') return { ...config, agent: { ...config.agent, instance: name } };
+  const [name = '', number = ''] = (instance ?? config.agent.instance).split('/');
+  const slot = /^\d{1,4}$/.test(number) ? { slot: Number(number) } : {};
+  if (name !== '') return { ...config, agent: { ...config.agent, instance: name, ...slot } };
   throw new AgentServerError('InvalidConfig', 'agent.instance is empty', {
     remedy: 'Name the workload with --instance UID.',
   });

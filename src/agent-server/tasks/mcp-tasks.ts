@@ -4,6 +4,7 @@ import type { Era } from '#mcp/eras.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import { declaresTasks, missingTasks } from '#mcp/tasks/capabilities.ts';
+import { durablePlace } from '#mcp/tasks/ids.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { RoundsOptions } from '../bridge/rounds.ts';
 import { createTaskNames, ownerOf, unknownTask } from '../bridge/tasks/names.ts';
@@ -13,7 +14,6 @@ import { begunFields, isFinal, sessionFields, statelessFields } from './mcp-fiel
 import { payloadOf } from './payload.ts';
 import type { TaskService } from './service.ts';
 import { answerWithResult } from './session-result.ts';
-import { slotPlace } from './slot.ts';
 
 export interface McpTasksOptions {
   readonly service: TaskService;
@@ -61,7 +61,7 @@ export function createMcpTasks(options: McpTasksOptions): McpTasks {
   function nameOf(record: TaskRecord): string {
     const own = payloadOf(record).instance ?? options.instance;
     const minted = own === options.instance ? names : createTaskNames({ ...options, instance: own });
-    return minted.mint(record.owner ?? '', slotPlace(options.slot), record.id);
+    return minted.mint(record.owner ?? '', durablePlace(options.slot), record.id);
   }
   /** Throws RpcError `invalidParams` for what is not a task of this client. */
   async function find(taskId: unknown, context: CallContext): Promise<Named> {

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { joinTaskId, qualifyTaskId, readQualifiedTaskId, splitTaskId } from './ids.ts';
+import {
+  durablePlace,
+  joinTaskId,
+  qualifyTaskId,
+  readQualifiedTaskId,
+  slotOfTask,
+  splitTaskId,
+} from './ids.ts';
 
 const name = { instance: 'a1b2', place: '', code: 'c0de_-9', id: '786512e2-9e0d-44bd-8f29-789f320fe840' };
 
@@ -12,6 +19,15 @@ test('an id says in the clear where its task runs, and can stand in a header (K1
   const odd = joinTaskId({ ...name, place: 'p.1', id: 'größe 1/2.x' });
   assert.match(odd, /^[\x21-\x7e]+$/);
   assert.equal(splitTaskId(odd)?.id, 'größe 1/2.x');
+});
+
+test('the id of a durable task names its replica too', () => {
+  for (const slot of [0, 12, undefined]) {
+    const text = joinTaskId({ ...name, place: durablePlace(slot) });
+    const split = splitTaskId(text);
+    assert.equal(split && slotOfTask(split), slot);
+  }
+  assert.equal(slotOfTask(name), undefined);
 });
 
 test('whatever a server calls its task comes back', () => {

@@ -41,6 +41,20 @@ export function splitTaskId(text: unknown): TaskName | undefined {
   }
 }
 
+/**
+ * The `place` of a durable task: which replica it is of, where there may be several. Its tasks stay with the replica's
+ * workspace, so that another instance in the same slot goes on with them when the one that the id names has gone.
+ */
+export function durablePlace(slot: number | undefined): string {
+  return slot === undefined ? 'durable' : `durable-${slot}`;
+}
+
+/** Undefined for a task that goes with its instance. */
+export function slotOfTask({ place }: Pick<TaskName, 'place'>): number | undefined {
+  const slot = /^durable-(\d{1,4})$/.exec(place)?.[1];
+  return slot === undefined ? undefined : Number(slot);
+}
+
 /** The id behind several agents. Names of agents have no "/". */
 export function qualifyTaskId(agent: string, id: string): string {
   return `${agent}/${id}`;

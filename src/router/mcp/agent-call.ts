@@ -3,7 +3,7 @@ import { isObject } from '#kit/json.ts';
 import { splitParkState } from '#mcp/bridge/park-state.ts';
 import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest, type Params } from '#mcp/jsonrpc.ts';
-import { splitTaskId } from '#mcp/tasks/ids.ts';
+import { slotOfTask, splitTaskId } from '#mcp/tasks/ids.ts';
 import { bindMessage, streamBinding } from '#wire/binding.ts';
 import type { Caller } from '../caller.ts';
 import type { Lane } from '../upstream/agent-pool.ts';
@@ -23,10 +23,9 @@ export function callWith(
   },
 ): AgentCall {
   const { speaker, text } = options;
-  const preferred = 'method' in message ? goesOnAt(message.params) : splitParkState(message.id)?.instance;
   return {
     agent,
-    ...(preferred !== undefined && { preferred }),
+    ...('method' in message ? goesOnAt(message.params) : placed(splitParkState(message.id)?.instance)),
     method: 'POST',
     path: '/mcp',
     headers: { ...mcpRequestHeaders(options.headers), 'content-type': 'application/json' },
@@ -86,16 +85,26 @@ export function withParams(
   };
 }
 
-function goesOnAt(params: Params | undefined): string | undefined {
-  return parkedAt(params) ?? taskAt(params);
+type Place = Pick<AgentCall, 'preferred' | 'preferredSlot'>;
+
+function placed(preferred: string | undefined): Place {
+  return preferred === undefined ? {} : { preferred };
+}
+
+function goesOnAt(params: Params | undefined): Place {
+  const parked = parkedAt(params);
+  return parked === undefined ? taskAt(params) : placed(parked);
 }
 
 /** The instance where the task runs that a request is about, or listens to first. */
-function taskAt(params: Params | undefined): string | undefined {
+function taskAt(params: Params | undefined): Place {
   const filter = params?.['notifications'];
   const listened = isObject(filter) && Array.isArray(filter['taskIds']) ? filter['taskIds'][0] : undefined;
   const id = params?.['taskId'] ?? listened;
-  return id === undefined ? undefined : splitTaskId(id)?.instance;
+  const name = id === undefined ? undefined : splitTaskId(id);
+  if (name === undefined) return {};
+  const preferredSlot = slotOfTask(name);
+  return { preferred: name.instance, ...(preferredSlot !== undefined && { preferredSlot }) };
 }
 
 /** The instance where the call of a retry waits for its answers. */

@@ -5,7 +5,7 @@ import { createFakeClock } from '#test/fixtures/fake-clock.ts';
 import type { TableSource } from '../sources.ts';
 import { findReady, type Ready } from './ready.ts';
 
-const ready = ['a', 'b', 'c'].map((uid) => ({ uid, address: `10.0.0.${uid}` }));
+const ready = ['a', 'b', 'c'].map((uid, slot) => ({ uid, address: `10.0.0.${uid}`, slot }));
 const others = [{ uid: 'ending', address: '10.0.0.9' }];
 const tables = {
   synced: true,
@@ -13,13 +13,19 @@ const tables = {
   subscribe: () => () => undefined,
 } as unknown as TableSource;
 
-async function find(affinity?: string, preferred?: string, except?: TargetEndpoint): Promise<string> {
+async function find(
+  affinity?: string,
+  preferred?: string,
+  except?: TargetEndpoint,
+  preferredSlot?: number,
+): Promise<string> {
   const found: Ready = await findReady('default/x', {
     tables,
     clock: createFakeClock(),
     waitMs: 0,
     affinity,
     preferred,
+    preferredSlot,
     except,
   });
   return found.endpoint.uid;
@@ -35,6 +41,15 @@ test('what goes on at an instance that ends or is not ready is sought there firs
   const failed = { uid: 'ending', address: '10.0.0.9', terminating: true };
   assert.equal(await find('session', 'ending', failed), await find('session'));
   for (let index = 0; index < 60; index += 1) assert.notEqual(await find(`session-${index}`), 'ending');
+});
+
+test('what stays with a workspace is sought at the instance that it names, and then at the one in its slot', async () => {
+  for (const { uid, slot } of ready) {
+    assert.equal(await find('session', 'gone', undefined, slot), uid);
+    assert.equal(await find('session', uid, undefined, 2), uid);
+  }
+  assert.equal(await find('session', 'ending', undefined, 1), 'ending');
+  assert.equal(await find('session', 'gone', undefined, 7), await find('session'));
 });
 
 test('sessions spread over the instances, and stay where they are', async () => {

@@ -18,6 +18,8 @@ export interface ReadyOptions {
   readonly affinity?: string | undefined;
   /** uid of the instance that it is for while that lives, though it ends or is not ready. */
   readonly preferred?: string | undefined;
+  /** Slot of the instance that it is for when `preferred` has gone: it has that one's workspace. */
+  readonly preferredSlot?: number | undefined;
   /** uid of the only instance that will do. */
   readonly only?: string | undefined;
   /** Instance that just failed: another one is waited for. */
@@ -67,12 +69,14 @@ function candidates({ ready }: Target, { only, except }: ReadyOptions): readonly
 /** What a call goes on with may be at an instance that takes no new ones. */
 function named(
   { ready, others }: Target,
-  { preferred, only, except }: ReadyOptions,
+  { preferred, preferredSlot, only, except }: ReadyOptions,
 ): TargetEndpoint | undefined {
   if (preferred === undefined || only !== undefined) return undefined;
   const isNamed = ({ uid, address }: TargetEndpoint) =>
     uid === preferred && (uid !== except?.uid || address !== except.address);
-  return ready.find(isNamed) ?? others.find(isNamed);
+  const named = ready.find(isNamed) ?? others.find(isNamed);
+  if (named !== undefined || preferredSlot === undefined) return named;
+  return ready.find(({ slot, uid }) => slot === preferredSlot && uid !== except?.uid);
 }
 
 /** Rendezvous hashing: when instances come or go only the sessions of those move. */

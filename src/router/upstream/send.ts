@@ -40,6 +40,8 @@ export interface AgentCall {
   readonly instance?: string;
   /** uid of the instance that should have it while that lives: what it goes on with is there. */
   readonly preferred?: string;
+  /** Slot of the instance that it is for when that one has gone. */
+  readonly preferredSlot?: number;
 }
 
 /** Takes the answer as it comes. After `failed` or `ended` nothing more is called. */
@@ -160,13 +162,14 @@ class Attempt implements Flow, HttpHandler {
 
   #wanted(except: Ready['endpoint'] | undefined): ReadyOptions {
     const { tables, clock, limits } = this.#options;
-    const { instance, preferred, mcp, readyWaitMs } = this.#call;
+    const { instance, preferred, preferredSlot, mcp, readyWaitMs } = this.#call;
     return {
       tables,
       clock,
       waitMs: readyWaitMs ?? limits.readyWaitMs,
       affinity: mcp?.session,
       preferred,
+      preferredSlot,
       only: instance,
       except,
     };

@@ -1,4 +1,5 @@
 import type { Container, EnvVar, Probe, ResourceRequirements, VolumeMount } from '#api/cluster-kinds.ts';
+import { slotLabel } from '#api/labels.ts';
 import { standardEnvironment } from '../../shared/environment.ts';
 import { instanceVariable } from '../../shared/instance-variable.ts';
 import type { Workload } from '../../workload.ts';
@@ -13,6 +14,9 @@ import { podView } from './view.ts';
 /** The container that serves calls when the agent has a program of its own; else it is `agent` itself. */
 export const sidecarName = 'agent-server';
 export const mainName = 'agent';
+
+/** For the agent-server's own arguments. */
+const slotVariable = 'PLOINKY_SLOT';
 
 /** Key of the agent's Secret that holds one variable of the agent's own program. */
 export const environmentKey = (name: string) => `env.${name}`;
@@ -52,11 +56,15 @@ function agentServer(
 ): Container {
   const image = imageOf(workload, settings);
   const config = ['--config-file', `${paths.agentConfig}/config.json`];
-  const listen = ['--instance', `$(${instanceVariable})`, '--in-image', '--listen', `0.0.0.0:${mcpPort}`];
+  const instance = `$(${instanceVariable})/$(${slotVariable})`;
+  const listen = ['--instance', instance, '--in-image', '--listen', `0.0.0.0:${mcpPort}`];
   return {
     ...common(name, image, resources, settings),
     command: [paths.node, paths.agentServer, ...config, ...listen],
-    env: [{ name: instanceVariable, valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }],
+    env: [
+      { name: instanceVariable, valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+      { name: slotVariable, valueFrom: { fieldRef: { fieldPath: `metadata.labels['${slotLabel}']` } } },
+    ],
     ports: [{ name: 'mcp', containerPort: mcpPort, protocol: 'TCP' }],
     volumeMounts: [
       ...bundleMounts(image, settings),
