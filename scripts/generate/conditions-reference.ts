@@ -1,5 +1,5 @@
 import { conditionTypes } from '#api/conditions.ts';
-import { acceptedReasons, agentReasons, routeReasons } from '#api/reasons.ts';
+import { acceptedReasons, agentReasons, routeReasons, taskReasons } from '#api/reasons.ts';
 import { table } from './markdown.ts';
 
 /** The reference page of condition types and reasons. */
@@ -16,6 +16,8 @@ export function conditionsReference(): string {
     reasonTable('Reason', agentReasons),
     '## Reasons of a Route: ResolvedRefs, Programmed',
     reasonTable('Reason', routeReasons),
+    '## Reasons of a Task: Stalled, Complete',
+    reasonTable('Reason', taskReasons),
   ].join('\n\n')}\n`;
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { parse } from 'yaml';
 import { customResourceDefinitions } from '#api/crd.ts';
-import { acceptedReasons, agentReasons, routeReasons } from '#api/reasons.ts';
+import { acceptedReasons, agentReasons, routeReasons, taskReasons } from '#api/reasons.ts';
 import { anchor } from './markdown.ts';
 import { generatedFiles, generatedFolders } from './outputs.ts';
 
@@ -57,7 +57,12 @@ it('every link inside a reference page leads to a heading of that page', () => {
 
 it('every reason says in sentences what it means and what to do', () => {
   const page = files.get('docs/reference/conditions.md') ?? '';
-  for (const [reason, text] of Object.entries({ ...acceptedReasons, ...agentReasons, ...routeReasons })) {
+  for (const [reason, text] of Object.entries({
+    ...acceptedReasons,
+    ...agentReasons,
+    ...routeReasons,
+    ...taskReasons,
+  })) {
     assert.match(reason, /^[A-Z][A-Za-z]+$/);
     assert.match(text, /^\S.*\. \S.*\.$/, reason);
     assert.ok(page.includes(`| \`${reason}\` | ${text} |`), reason);

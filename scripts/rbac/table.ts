@@ -58,6 +58,18 @@ const controller: RoleTable = {
     },
     {
       group: own,
+      resources: ['agents'],
+      verbs: ['create', 'delete'],
+      why: 'A Task with isolation Pod has an Agent of its own for as long as an attempt takes.',
+    },
+    {
+      group: own,
+      resources: ['tasks'],
+      verbs: ['create', 'delete'],
+      why: 'Schedules make Tasks, and end those beyond their limits; Tasks have a time to live.',
+    },
+    {
+      group: own,
       resources: kinds.map((kind) => `${kind}/status`),
       verbs: ['patch'],
       why: 'What it found, by server-side apply.',

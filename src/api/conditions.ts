@@ -1,6 +1,6 @@
 import type { Condition } from './meta.ts';
 
-/** Types of conditions. Agents have Accepted to Halted; Routes Accepted, ResolvedRefs and Programmed; Tasks Accepted. */
+/** Types of conditions. Agents have Accepted to Halted; Routes Accepted, ResolvedRefs and Programmed; Tasks Accepted, Stalled and Complete. */
 export const conditionTypes = {
   Accepted: 'The spec is one that this version can carry out. While it is False nothing runs for it.',
   Ready: 'The agent’s tools can be called.',
@@ -9,6 +9,8 @@ export const conditionTypes = {
   Halted: 'It ended again and again, and is not started any more until somebody resumes it.',
   ResolvedRefs: 'Everything that the Route refers to exists.',
   Programmed: 'Every router serves the Route as it is now.',
+  Stalled: 'The Task does not get on by itself; the message says what it waits for.',
+  Complete: 'The Task has ended. The reason says how; while it has not, the condition is not there.',
 } as const;
 export type ConditionType = keyof typeof conditionTypes;
 

@@ -121,17 +121,32 @@ const taskKind: Kind = {
       name: 'Attempts',
       type: 'integer',
       jsonPath: '.status.attempts',
-      description: 'How often it was started.',
+      description: 'How often it was given to an agent.',
     },
     age,
+    {
+      name: 'Next',
+      type: 'date',
+      jsonPath: '.status.nextScheduleTime',
+      description: 'Next time of its schedule.',
+      priority: 1,
+    },
+    {
+      name: 'Reason',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Complete")].reason',
+      description: 'How it ended.',
+      priority: 1,
+    },
   ],
   maxNameLength: 253,
   namePattern: subdomainPattern,
   unimplemented:
     'Tasks are not implemented yet: nothing runs for them. Call the tool through the router instead.',
   transition: {
-    rule: 'has(oldSelf.schedule) || self == oldSelf',
-    message: 'a Task cannot change once it is made, unless it has a schedule; delete it and make another',
+    rule: 'has(oldSelf.schedule) || oldSelf.suspend || self == oldSelf',
+    message:
+      'a Task cannot change once it is made, unless it has a schedule or is suspended; delete it and make another',
   },
 };
 

@@ -95,7 +95,35 @@ export const routeReasons = {
   NotAccepted: 'The Route is not served because it is not accepted. See Accepted.',
 } as const;
 
+/** About a Task, at Stalled and Complete. */
+export const taskReasons = {
+  Advancing: 'Nothing keeps it from getting on. Nothing to do.',
+  AgentNotFound: 'The Agent, or an Agent of the role, does not exist. Create it, or delete the Task.',
+  AgentNotReady: 'No Agent that could do it is Ready. Wait, or look at the Agent that the message names.',
+  NoAgentWithCapabilities:
+    'No Agent has all capabilities that the Task requires. Add those that the message names to spec.capabilities of an Agent.',
+  AgentBusy:
+    'The agent takes no more Tasks now: too many wait already, or its disk is full. It is tried again.',
+  AgentUnreachable:
+    'The agent-server that has the Task does not answer. It is asked again; what it did meanwhile is not lost.',
+  DependencyMissing:
+    'A Task in dependsOn does not exist, or has a schedule and so never ends. Create it, or delete this Task.',
+  DependencyCycle: 'Tasks wait for each other in a circle. Delete one of those that the message names.',
+  Succeeded: 'The tool ended well. Nothing to do.',
+  Failed: 'The tool failed; the message is its end. Mend the cause, then make the Task again.',
+  TimedOut:
+    'It ran for longer than timeoutSeconds or the tool’s own limit. Raise the limit, or give it less.',
+  Interrupted:
+    'The agent-server that ran it ended, and nobody knows how far it was. Make the Task again, or let it be tried again with retry.limit.',
+  Refused: 'The agent has no such tool, or the tool does not take the input. Mend what the message names.',
+  InputRequired:
+    'The tool asked a question, and there is nobody to answer for a Task. Call the tool through the router instead.',
+  DependencyFailed: 'A Task in dependsOn did not succeed. Make that one again, then this one.',
+  Cancelled: 'It was cancelled. Nothing to do.',
+} as const;
+
 export type AcceptedReason = keyof typeof acceptedReasons;
 export type AgentReason = keyof typeof agentReasons;
 export type RouteReason = keyof typeof routeReasons;
-export type Reason = AcceptedReason | AgentReason | RouteReason;
+export type TaskReason = keyof typeof taskReasons;
+export type Reason = AcceptedReason | AgentReason | RouteReason | TaskReason;

@@ -28,7 +28,9 @@ import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
 import { awaitMasterKey } from './master-key.ts';
 import { createRouteController } from './route/controller.ts';
+import { createAttempts } from './task/attempts.ts';
 import { createTaskController } from './task/controller.ts';
+import { taskIndexes } from './task/indexes.ts';
 
 export interface ManagerOptions {
   readonly client: Client;
@@ -78,7 +80,8 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   const { homeNamespace, hostClaims = {} } = options;
   const { agents, secrets, configMaps, access } = options.informers ?? ownInformers(inform);
   const routes = inform<Route>(routeResource);
-  const tasks = inform<Task>(taskResource);
+  const tasks = inform<Task>(taskResource, taskIndexes);
+  const attempts = createAttempts(options.clock);
   const leases = inform<Lease>(leaseResource, {}, homeNamespace);
   const events = createEventRecorder({
     ...options,
@@ -86,9 +89,13 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     instance: options.identity,
   });
   const controllers = [
-    createAgentController({ ...options, agents, secrets, configMaps, ...(access && { access }), events }),
+    createAgentController({
+      ...options,
+      ...(access && { access }),
+      ...{ agents, secrets, configMaps, events, taskListener: attempts },
+    }),
     createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
-    createTaskController({ ...options, tasks }),
+    createTaskController({ ...options, tasks, agents, attempts, events }),
   ];
   const unsubscribe = secrets.cache.subscribe(({ type, object }) => {
     const isHome = object.metadata.namespace === homeNamespace;

@@ -8,6 +8,8 @@ import { changesBinding } from './binding.ts';
 import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
 import type { AgentIdentity, WireKey } from './keys.ts';
+import { type QueueLine, readQueueLine } from './queue-line.ts';
+import { readTaskLine, type TaskLine } from './task-line.ts';
 import { mintInvocation } from './token.ts';
 
 /** One line of `GET /changes`. Lines of types not listed here are skipped: newer agent-servers may send them. */
@@ -28,6 +30,8 @@ export type AgentServerChange =
       /** Nobody has used it for a while. One that does not say is in use. */
       readonly idle: boolean;
     }
+  | TaskLine
+  | QueueLine
   | { readonly type: 'ping' };
 
 export interface ChangesOptions {
@@ -42,7 +46,7 @@ export interface ChangesOptions {
   readonly signal: AbortSignal;
   /** Silence, in milliseconds, after which the stream counts as dead. Default 45,000: three pings. */
   readonly idleTimeoutMs?: number;
-  /** Longest line. Default 64 KiB. */
+  /** Longest line. Default 128 KiB: a task's result, and what is said beside it. */
   readonly maxLineBytes?: number;
 }
 
@@ -69,7 +73,7 @@ function followSocket(
   const { socket } = connection;
   const { clock, signal } = options;
   const idle = options.idleTimeoutMs ?? 45_000;
-  const lines = createLineDecoder(options.maxLineBytes ?? 65_536);
+  const lines = createLineDecoder(options.maxLineBytes ?? 131_072);
   const reader = createBodyReader((piece) => {
     for (const line of lines.push(piece)) {
       const change = parseChange(line);
@@ -133,6 +137,10 @@ function parseChange(line: string): AgentServerChange | undefined {
       return { type: 'hello', version: text(value['version']), instance: text(value['instance']) };
     case 'state':
       return readState(value);
+    case 'task':
+      return readTaskLine(value);
+    case 'queue':
+      return readQueueLine(value);
     case 'ping':
       return { type: 'ping' };
     default:

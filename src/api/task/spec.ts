@@ -14,7 +14,7 @@ import {
   text,
   tokens,
 } from '../schema/fields.ts';
-import { atLeastOne, atMostOne, exactlyOne, type Rule, withRules } from '../schema/rules.ts';
+import { atLeastOne, atMostOne, exactlyOne, notYet, type Rule, withRules } from '../schema/rules.ts';
 
 const agentRef = z.strictObject({ name: agentName.describe('Name of an Agent in the same namespace.') });
 const taskRef = z.strictObject({ name: objectName.describe('Name of a Task in the same namespace.') });
@@ -55,17 +55,23 @@ const approvalSchema = z.strictObject({
 const scheduleSchema = z.strictObject({
   cron: text(255)
     .regex(
-      /^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|\S+( +\S+){4,5})$/,
+      /^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|\S+( +\S+){4})$/,
       'must have five fields: minute hour day month weekday',
     )
-    .describe('When, as five fields: minute hour day month weekday.'),
+    .describe(
+      'When, as five fields: minute hour day month weekday; or @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually.',
+    ),
   timeZone: timeZone.describe('Where the clock is read.').default('UTC'),
   concurrencyPolicy: z
     .enum(['Allow', 'Forbid', 'Replace'])
-    .describe('What happens while the last one still runs.')
+    .describe(
+      'What happens while an earlier one has not ended. Allow: another one beside it. Forbid: it waits for the end of that, for startingDeadlineSeconds, then it is skipped. Replace: that one is deleted.',
+    )
     .default('Forbid'),
   startingDeadlineSeconds: seconds
-    .describe('A missed one is skipped when it is later than this.')
+    .describe(
+      'One that is later than this is skipped. Of several that were missed only the last one is made.',
+    )
     .default(300),
   successfulHistoryLimit: z.int().min(0).max(1000).describe('Successful Tasks that are kept.').default(3),
   failedHistoryLimit: z.int().min(0).max(1000).describe('Failed Tasks that are kept.').default(3),
@@ -88,22 +94,37 @@ export const taskSpecSchema = withRules(
     description: longText.describe('What is to be done, for whoever takes it.').optional(),
     tool: text(255).describe('Tool to call.').optional(),
     input: freeObject(256, 262_144).describe('Arguments of the tool, at most 256 KiB.').optional(),
-    session: sessionSchema.describe('Prompt for a session, instead of a tool.').optional(),
+    session: notYet(sessionSchema).describe('Prompt for a session, instead of a tool.').optional(),
     priority: z.enum(['low', 'medium', 'high', 'critical']).describe('Which goes first.').default('medium'),
     timeoutSeconds: seconds.min(1).describe('Limit of one attempt. Default: that of the tool.').optional(),
     retry: retrySchema.describe('What happens when it does not succeed.').prefault({}),
-    approval: approvalSchema.describe('Consent that it needs.').optional(),
-    estimatedTokens: tokens.describe('Tokens that it is expected to use.').optional(),
-    parentRef: taskRef.describe('Task that it is a part of.').optional(),
-    dependsOn: listMap(taskRef, 'name', 64).describe('Tasks that must succeed first.').optional(),
-    schedule: scheduleSchema.describe('Makes a Task of its own at each of these times.').optional(),
-    suspend: z.boolean().describe('Starts nothing new.').default(false),
+    approval: notYet(approvalSchema).describe('Consent that it needs.').optional(),
+    estimatedTokens: notYet(tokens).describe('Tokens that it is expected to use.').optional(),
+    parentRef: notYet(taskRef).describe('Task that it is a part of.').optional(),
+    dependsOn: listMap(taskRef, 'name', 64)
+      .describe('Tasks that must succeed first. When one of them ends otherwise, this one has failed.')
+      .optional(),
+    schedule: scheduleSchema
+      .describe(
+        'Makes a Task of its own at each of these times, named `<name>-<minutes since 1970>`, with everything else of this spec; the Task with the schedule itself runs nothing. Its name has at most 52 characters.',
+      )
+      .optional(),
+    suspend: z
+      .boolean()
+      .describe(
+        'Starts nothing new. A Task that is made suspended may be changed until it is not suspended any more.',
+      )
+      .default(false),
     isolation: z
       .enum(['Shared', 'Pod'])
-      .describe('Shared: in the running agent. Pod: in a fresh pod or sandbox.')
+      .describe(
+        'Shared: in the running agent. Pod: in a fresh pod or sandbox with the agent’s spec and a workspace of its own, which ends with the attempt.',
+      )
       .default('Shared'),
-    context: freeObject(64, 65_536).describe('Facts for whoever takes it.').optional(),
-    plugins: listOf(text(63), 32).describe('Tagged plugins that are active for it.').optional(),
+    context: notYet(freeObject(64, 65_536)).describe('Facts for whoever takes it.').optional(),
+    plugins: notYet(listOf(text(63), 32))
+      .describe('Tagged plugins that are active for it.')
+      .optional(),
     ttlSecondsAfterFinished: seconds.describe('Deleted this long after it ended. Default: kept.').optional(),
   }),
   [

@@ -3,6 +3,7 @@ import { conditionsSchema } from '../meta.ts';
 
 export const taskPhases = [
   'Pending',
+  'Scheduled',
   'AwaitingApproval',
   'Held',
   'Queued',
@@ -41,9 +42,20 @@ export const taskStatusSchema = z.strictObject({
     .describe('Generation of the spec that this status speaks of.')
     .optional(),
   phase: z.enum(taskPhases).describe('Where it is.').optional(),
-  attempts: z.int().min(0).max(1000).describe('How often it was started.').optional(),
+  attempts: z.int().min(0).max(1000).describe('How often it was given to an agent.').optional(),
   agent: z.string().max(253).describe('Agent that it was given to.').optional(),
-  claimedBy: z.string().max(512).describe('Who has claimed it.').optional(),
+  instance: z
+    .string()
+    .max(128)
+    .describe('Workload of that agent (uid of an endpoint) that has the present attempt.')
+    .optional(),
+  taskId: z
+    .string()
+    .max(512)
+    .describe('By which that workload knows the attempt, once it has taken it.')
+    .optional(),
+  claimedBy: z.string().max(512).describe('Controller that gave it to the agent.').optional(),
+  nextAttemptTime: time.describe('When it is tried again.').optional(),
   createdAt: time.describe('When it was accepted.').optional(),
   startedAt: time.describe('When the first attempt started.').optional(),
   completedAt: time.describe('When it ended.').optional(),
@@ -66,5 +78,5 @@ export const taskStatusSchema = z.strictObject({
   approval: approvalSchema.describe('Consent.').optional(),
   lastScheduleTime: time.describe('Last time of its schedule.').optional(),
   nextScheduleTime: time.describe('Next time of its schedule.').optional(),
-  conditions: conditionsSchema.describe('Accepted, Stalled, BudgetExceeded.').optional(),
+  conditions: conditionsSchema.describe('Accepted, Stalled, Complete.').optional(),
 });

@@ -13,13 +13,14 @@ import { type Controller, createController } from '#kube/controller.ts';
 import type { EventRecorder } from '#kube/events.ts';
 import type { Informer } from '#kube/informer.ts';
 import type { ObjectKey } from '#kube/key.ts';
-import type { Metrics } from '#kube/metrics.ts';
+import { type Metrics, noMetrics } from '#kube/metrics.ts';
 import { settled } from '#kube/result.ts';
 import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
 import { followChanges } from '#wire/changes.ts';
 import { handOver } from '#wire/hand-over.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
+import type { TaskListener } from '../task/listener.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
 import type { HostSettings } from './desired.ts';
 import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
@@ -35,6 +36,7 @@ import { createHandOvers } from './hand-overs.ts';
 import { createAgentReconciler, type Memory } from './reconcile.ts';
 import { createAgentReports } from './reports.ts';
 import { chooseRuntime, type KnownDriver } from './runtime.ts';
+import { createTaskMetrics } from './task-metrics.ts';
 import { unsupportedFields } from './unsupported.ts';
 import { createUpgrades } from './upgrades.ts';
 
@@ -81,6 +83,8 @@ export interface AgentControllerOptions {
   readonly metrics?: Metrics;
   /** Agents reconciled at the same time. Default 8. */
   readonly concurrency?: number;
+  /** Who is told what agent-servers say of tasks. */
+  readonly taskListener?: TaskListener;
   /** How long an answer of `driver.available()` is believed, in milliseconds. Default 30,000. */
   readonly availabilityMs?: number;
 }
@@ -95,6 +99,8 @@ export function createAgentController(options: AgentControllerOptions): Controll
     random,
     log,
     onChange: (id) => reported(id),
+    tasks: options.taskListener,
+    queues: createTaskMetrics(options.metrics ?? noMetrics),
   });
   const handOvers = createHandOvers({ send: handOver, clock, random, log });
   const uids = new Map<string, string>();

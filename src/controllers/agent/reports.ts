@@ -5,7 +5,9 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { AgentServerChange, ChangesOptions } from '#wire/changes.ts';
 import type { AgentIdentity, WireKey } from '#wire/keys.ts';
+import type { TaskListener } from '../task/listener.ts';
 import type { AgentReport } from './facts.ts';
+import type { TaskMetrics } from './task-metrics.ts';
 
 /** An agent-server whose reports are wanted. */
 export interface ReportTarget {
@@ -44,6 +46,10 @@ export interface ReportsOptions {
   readonly log: Log;
   /** A report came, changed or went. */
   readonly onChange: (agent: AgentIdentity) => void;
+  /** Who is told what the streams say of tasks. */
+  readonly tasks?: TaskListener | undefined;
+  /** Who counts what they say of their queues. */
+  readonly queues?: TaskMetrics;
 }
 
 interface Feed {
@@ -113,6 +119,7 @@ function isNewsFor({ target, report }: Feed, wanted: ReportTarget): boolean {
 
 async function listen(feed: Feed, options: ReportsOptions): Promise<void> {
   const { signal } = feed.stop;
+  signal.addEventListener('abort', () => closed(feed, options), { once: true });
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -137,7 +144,12 @@ function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): 
   let version = '';
   return options.open({ agent, address, instance, keys, clock, random, signal }, (change) => {
     onAnswer();
-    if (change.type === 'hello') version = change.version;
+    if (change.type === 'task') options.tasks?.told(feed.target, change);
+    if (change.type === 'queue') options.queues?.told(feed.target, change);
+    if (change.type === 'hello') {
+      version = change.version;
+      options.tasks?.opened(feed.target);
+    }
     if (change.type !== 'state') return;
     const { ready, reason, message, toolCount, lists, tools, hidden, idle } = change;
     const toolsDigest = digestOf(lists);
@@ -145,6 +157,11 @@ function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): 
     feed.report = { instance, version, ...said };
     options.onChange(agent);
   });
+}
+
+function closed({ target }: Feed, { tasks, queues }: ReportsOptions): void {
+  tasks?.closed(target);
+  queues?.closed(target);
 }
 
 function loseReport(feed: Feed, options: ReportsOptions): void {

@@ -1,0 +1,184 @@
+import { backoffDelay } from '#kit/backoff.ts';
+import type { Clock } from '#kit/clock.ts';
+import { isEnded, type TaskLine } from '#wire/task-line.ts';
+import type { Trouble } from './facts.ts';
+import type { TaskListener, TaskPlace } from './listener.ts';
+import { splitKey } from './phases.ts';
+
+/**
+ * What agent-servers have said of attempts, and where they can be asked. Nothing of it has to survive this process:
+ * whatever is not here is asked for.
+ */
+export interface Attempts extends TaskListener {
+  /** Where the agent-server of this instance is; undefined while nobody listens there. */
+  place(instance: string): TaskPlace | undefined;
+  line(key: string): Told | undefined;
+  trouble(key: string): Trouble | undefined;
+  /** True when this instance has said that it knows of no such attempt. */
+  isUnknownAt(key: string, instance: string): boolean;
+  /** Keys of this Task's attempts that have not ended, as far as was told. */
+  unended(uid: string): readonly string[];
+  /** A question was answered with no line. */
+  failed(key: string, kind: Trouble['kind'], message: string): void;
+  unknownAt(key: string, instance: string): void;
+  /** Questions that failed may be asked again at once: something has changed there. */
+  calm(key: string): void;
+  /** Nobody asks for this Task any more. */
+  forget(uid: string): void;
+  /** Milliseconds for which this has listened. */
+  readonly ageMs: number;
+  /** Calls back with the key of each attempt of which something else is known. Returns the stop function. */
+  onTold(listener: (key: string) => void): () => void;
+  /** Calls back when instances come that can be asked; then what was unended there is to be asked for again. */
+  onOpened(listener: (place: TaskPlace) => void): () => void;
+}
+
+export interface Told {
+  readonly line: TaskLine;
+  /** Instance that told it. */
+  readonly instance: string;
+}
+
+interface Entry {
+  told?: Told;
+  trouble?: Trouble;
+  unknownAt?: Set<string>;
+}
+
+const pauses = { initial: 500, max: 15_000 };
+
+export function createAttempts(clock: Clock): Attempts {
+  return new AttemptMemory(clock);
+}
+
+/** A line that was sent earlier may arrive later, on another connection. */
+const ranks: Readonly<Record<TaskLine['status'], number>> = {
+  pending: 0,
+  input_required: 1,
+  running: 1,
+  completed: 2,
+  failed: 2,
+  cancelled: 2,
+};
+
+class AttemptMemory implements Attempts {
+  readonly #clock: Clock;
+  readonly #since: number;
+  readonly #places = new Map<string, TaskPlace>();
+  /** By uid of the Task, then by key. */
+  readonly #tasks = new Map<string, Map<string, Entry>>();
+  readonly #onTold = new Set<(key: string) => void>();
+  readonly #onOpened = new Set<(place: TaskPlace) => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  get ageMs(): number {
+    return this.#clock.monotonic() - this.#since;
+  }
+
+  opened(place: TaskPlace): void {
+    this.#places.set(place.instance, place);
+    for (const entries of this.#tasks.values()) {
+      for (const entry of entries.values()) {
+        const { told } = entry;
+        if (told !== undefined && told.instance === place.instance && !isEnded(told.line)) delete entry.told;
+      }
+    }
+    for (const listener of this.#onOpened) listener(place);
+  }
+
+  told({ instance }: TaskPlace, line: TaskLine): void {
+    const entry = this.#entry(line.key);
+    if (entry === undefined) return;
+    const before = entry.told;
+    if (before !== undefined && isEnded(before.line)) return;
+    if (before?.instance === instance && ranks[before.line.status] > ranks[line.status]) return;
+    entry.told = { line, instance };
+    delete entry.trouble;
+    if (before?.instance === instance && before.line.status === line.status) return;
+    for (const listener of this.#onTold) listener(line.key);
+  }
+
+  closed(place: TaskPlace): void {
+    if (this.#places.get(place.instance) === place) this.#places.delete(place.instance);
+  }
+
+  place(instance: string): TaskPlace | undefined {
+    return this.#places.get(instance);
+  }
+
+  line(key: string): Told | undefined {
+    return this.#find(key)?.told;
+  }
+
+  trouble(key: string): Trouble | undefined {
+    return this.#find(key)?.trouble;
+  }
+
+  isUnknownAt(key: string, instance: string): boolean {
+    return this.#find(key)?.unknownAt?.has(instance) ?? false;
+  }
+
+  unended(uid: string): readonly string[] {
+    const entries = this.#tasks.get(uid);
+    if (entries === undefined) return [];
+    return [...entries].filter(([, { told }]) => told && !isEnded(told.line)).map(([key]) => key);
+  }
+
+  failed(key: string, kind: Trouble['kind'], message: string): void {
+    const entry = this.#entry(key);
+    if (entry === undefined) return;
+    const failures = (entry.trouble?.failures ?? 0) + 1;
+    const until = this.#clock.now() + backoffDelay(pauses, failures);
+    entry.trouble = { kind, message, failures, until };
+  }
+
+  unknownAt(key: string, instance: string): void {
+    const entry = this.#entry(key);
+    if (entry === undefined) return;
+    entry.unknownAt = (entry.unknownAt ?? new Set()).add(instance);
+    delete entry.trouble;
+  }
+
+  calm(key: string): void {
+    const { trouble } = this.#find(key) ?? {};
+    if (trouble !== undefined && trouble.kind !== 'refused')
+      this.#entrySet(key, { ...trouble, until: this.#clock.now() });
+  }
+
+  forget(uid: string): void {
+    this.#tasks.delete(uid);
+  }
+
+  onTold(listener: (key: string) => void): () => void {
+    this.#onTold.add(listener);
+    return () => this.#onTold.delete(listener);
+  }
+
+  onOpened(listener: (place: TaskPlace) => void): () => void {
+    this.#onOpened.add(listener);
+    return () => this.#onOpened.delete(listener);
+  }
+
+  #find(key: string): Entry | undefined {
+    return this.#tasks.get(splitKey(key)?.uid ?? '')?.get(key);
+  }
+
+  #entry(key: string): Entry | undefined {
+    const { uid } = splitKey(key) ?? {};
+    if (uid === undefined) return undefined;
+    const entries = this.#tasks.get(uid) ?? new Map<string, Entry>();
+    this.#tasks.set(uid, entries);
+    const entry = entries.get(key) ?? {};
+    entries.set(key, entry);
+    return entry;
+  }
+
+  #entrySet(key: string, trouble: Trouble): void {
+    const entry = this.#find(key);
+    if (entry !== undefined) entry.trouble = trouble;
+  }
+}

@@ -1,0 +1,62 @@
+import type { TaskReason } from '#api/reasons.ts';
+import type { TaskSpec, TaskStatus } from '#api/task.ts';
+import { backoffDelay } from '#kit/backoff.ts';
+import { largestResult, type TaskLine } from '#wire/task-line.ts';
+
+/** How one attempt ended. */
+export interface Outcome {
+  readonly reason: TaskReason &
+    ('Succeeded' | 'Failed' | 'TimedOut' | 'Interrupted' | 'Cancelled' | 'Refused');
+  /** In one line. */
+  readonly message: string;
+  readonly line?: TaskLine;
+}
+
+/** Pure. Of a line that says that it ended. */
+export function outcomeOf(line: TaskLine): Outcome {
+  const { status, reason, isError } = line;
+  const message = oneLine(line.message);
+  if (status === 'completed' && !isError) return { reason: 'Succeeded', message, line };
+  if (status === 'cancelled' || reason === 'Cancelled') return { reason: 'Cancelled', message, line };
+  if (reason === 'TimedOut' || reason === 'Interrupted') return { reason, message, line };
+  return { reason: 'Failed', message: message === '' ? 'The tool failed.' : message, line };
+}
+
+/** Pure. Milliseconds until the next attempt; undefined: there is none. */
+export function retryDelay(
+  { retry }: Pick<TaskSpec, 'retry'>,
+  { reason }: Outcome,
+  attempts: number,
+): number | undefined {
+  const isMeant = retry.when.some((when) => when === reason);
+  if (!isMeant || attempts > retry.limit) return undefined;
+  const { initialSeconds, factor, maxSeconds } = retry.backoff;
+  return backoffDelay({ initial: initialSeconds * 1000, factor, max: maxSeconds * 1000 }, attempts);
+}
+
+const phases = { Succeeded: 'Succeeded', TimedOut: 'TimedOut', Cancelled: 'Cancelled' } as const;
+
+/** Phase of a Task whose last attempt ended so. */
+export function phaseOf({ reason }: Outcome): NonNullable<TaskStatus['phase']> {
+  return reason in phases ? phases[reason as keyof typeof phases] : 'Failed';
+}
+
+/** What the status keeps of the last attempt: results of up to 64 KiB, of larger ones the size. */
+export function resultOf({ message, line }: Outcome): Pick<TaskStatus, 'result' | 'exitCode'> {
+  const text = line?.result === undefined ? undefined : JSON.stringify(line.result);
+  const bytes = text === undefined ? (line?.resultBytes ?? 0) : Buffer.byteLength(text);
+  const result = {
+    ...(text !== undefined && bytes <= largestResult && { content: text }),
+    ...(bytes > 0 && { bytes, isError: line?.isError ?? false }),
+    ...(message !== '' && { message: message.slice(0, 4096) }),
+  };
+  const { exitCode = null } = line ?? {};
+  return {
+    ...(Object.keys(result).length > 0 && { result }),
+    ...(exitCode !== null && { exitCode: exitCode >= -1 && exitCode <= 255 ? exitCode : -1 }),
+  };
+}
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, ' ').trim();
+}
