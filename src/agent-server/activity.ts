@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
 import { proofPath } from '#wire/challenge.ts';
+import { queuePath } from '#wire/queue-state.ts';
 
 /** Whether anybody uses an agent-server: one that nobody does may be replaced by a newer one. */
 export interface Activity {
@@ -24,7 +25,7 @@ export interface ActivityOptions {
 /** Where a kubelet asks, before it ends the agent's own program, whether calls still run. */
 export const drainedPath = '/drained';
 /** What controllers, routers and kubelets ask without anybody having called. */
-const upkeep = new Set(['/health', '/ready', '/changes', drainedPath, proofPath]);
+const upkeep = new Set(['/health', '/ready', '/changes', queuePath, drainedPath, proofPath]);
 /** Milliseconds between two looks at what runs. */
 const lookMs = 50;
 

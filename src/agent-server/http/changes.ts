@@ -16,6 +16,8 @@ export interface Changes {
   readonly handler: Handler;
   /** Sends the state again if it differs from what was sent last. */
   update(): void;
+  /** Sends another line to whoever listens now. */
+  tell(line: AgentServerChange): void;
   close(): void;
 }
 
@@ -56,6 +58,9 @@ export function createChanges(options: ChangesOptions): Changes {
       if (line === last) return;
       last = line;
       for (const stream of streams) writeLine(stream, state);
+    },
+    tell(line) {
+      for (const stream of streams) writeLine(stream, line);
     },
     close() {
       cancelPing();
