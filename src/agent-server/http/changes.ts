@@ -27,6 +27,8 @@ export interface ChangesOptions {
   readonly instance: string;
   readonly state: () => StateLine;
   readonly maxStreams: number;
+  /** What is told at the beginning of a stream besides the state. Default: nothing. */
+  readonly beginning?: () => Promise<readonly AgentServerChange[]>;
 }
 
 export function createChanges(options: ChangesOptions): Changes {
@@ -51,6 +53,7 @@ export function createChanges(options: ChangesOptions): Changes {
       writeLine(response, options.state());
       streams.add(response);
       response.once('close', () => streams.delete(response));
+      void tellBeginning(response, options);
     },
     update() {
       const state = options.state();
@@ -67,6 +70,12 @@ export function createChanges(options: ChangesOptions): Changes {
       for (const stream of streams) stream.end();
     },
   };
+}
+
+async function tellBeginning(response: ServerResponse, { beginning }: ChangesOptions): Promise<void> {
+  // What cannot be read now is asked for when it is needed.
+  const lines = (await beginning?.().catch(() => [])) ?? [];
+  for (const line of lines) writeLine(response, line);
 }
 
 function writeLine(response: ServerResponse, line: AgentServerChange): void {
