@@ -50,7 +50,8 @@ function stand(t: { after(fn: () => void): void }) {
         };
         records.set(id, record as TaskRecord);
       }
-      for (const listener of listeners) listener({ id, key: null, status });
+      for (const listener of listeners)
+        listener({ id, key: null, owner: null, toolName: 'x', status, attempt: 1, progress: null });
     },
   };
 }

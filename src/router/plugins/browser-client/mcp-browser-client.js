@@ -180,7 +180,7 @@ async function waitForTask(context, metadata, onTaskUpdate) {
     if (answer.status === 404) throw new Error(body.error ?? 'task not found');
     const { task } = body;
     if (task !== undefined) {
-      const stamp = `${task.status} ${task.logSeq}`;
+      const stamp = `${task.status} ${task.logSeq} ${JSON.stringify(task.progress)}`;
       if (stamp !== seen) onTaskUpdate?.(task);
       seen = stamp;
       if (task.status === 'completed') return task;
