@@ -36,7 +36,7 @@ import type { McpServices } from './mcp/services.ts';
 import { createSessions } from './mcp/sessions.ts';
 import { openForwards } from './process/forward.ts';
 import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
-import { createMemoryQueue } from './queue/memory-queue.ts';
+import { type AgentQueueOptions, openAgentQueue } from './queue/agent-queue.ts';
 import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { createEventIds } from './streams/event-ids.ts';
@@ -50,6 +50,8 @@ export interface AgentServerOptions {
   readonly listen: ListenTarget;
   /** Program and arguments that run the spawner. */
   readonly spawnerCommand: readonly [string, ...string[]];
+  /** Starts a thread that serves the store of the agent's tasks. Not called for agents without tasks. */
+  readonly startQueueThread: AgentQueueOptions['startThread'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -82,12 +84,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const forwards = await openForwards(config.forwards, log);
   const mainProcess = startMainProcess(options, settings);
   let logTailBytes = settings.taskLogTailBytes;
-  const queue = createMemoryQueue({
-    clock,
-    random,
-    logTailBytes: () => logTailBytes,
-    maxFinished: settings.maxFinishedTasks,
-    maxPending: settings.maxQueuedCalls,
+  const queue = openAgentQueue({
+    ...{ clock, random, log, settings, paths: config.paths, logTailBytes: () => logTailBytes },
+    startThread: options.startQueueThread,
   });
   const onLogTailBytes = (bytes: number) => {
     logTailBytes = bytes;

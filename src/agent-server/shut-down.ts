@@ -18,7 +18,7 @@ export interface ShutDownOptions {
   readonly clock: Clock;
 }
 
-/** Serves on for a moment, then takes nothing more, lets run what runs and waits, and ends. */
+/** Serves on for a moment, then takes nothing more, lets run what runs, and ends. Tasks that still run are interrupted. */
 export async function shutDown(running: ShutDownOptions): Promise<void> {
   const { server, source, services, changes, queue, settings, clock } = running;
   if (settings.drainDelayMs > 0) await clock.sleep(settings.drainDelayMs);
@@ -38,23 +38,22 @@ export async function shutDown(running: ShutDownOptions): Promise<void> {
 const lookMs = 20;
 
 /**
- * Takes no more connections and lets what runs or waits finish, for so many milliseconds. Requests are counted and
+ * Takes no more connections and lets what runs finish, for so many milliseconds. Tasks that wait are on disk. Requests are counted and
  * not connections: one that a client opened in advance never becomes idle for Node.
  */
 async function drain({ server, requests, services, queue, settings, clock }: ShutDownOptions): Promise<void> {
   const end = clock.monotonic() + settings.drainMs;
+  queue.drain();
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'));
   server.close();
-  const runs = async () => requests.count > 0 || services.streams.running > 0 || (await isBusy(queue));
-  while (clock.monotonic() < end && (await runs())) await clock.sleep(lookMs);
+  const runs = () => requests.count > 0 || services.streams.running > 0 || queue.counts().running > 0;
+  while (clock.monotonic() < end && runs()) await clock.sleep(lookMs);
 }
 
 /** Whether tasks run or wait. */
-export async function isBusy(queue: TaskQueue): Promise<boolean> {
-  for (const status of ['running', 'pending'] as const) {
-    if ((await queue.list({ status, limit: 1 })).length > 0) return true;
-  }
-  return false;
+export function isBusy(queue: TaskQueue): boolean {
+  const { running, pending } = queue.counts();
+  return running > 0 || pending > 0;
 }
 
 export interface RequestCount {

@@ -16,11 +16,23 @@ import { systemRandom } from '#kit/random.ts';
 const log = createLineLog((line) => process.stderr.write(line), systemClock.now);
 
 async function main(): Promise<void> {
+  if (process.argv[2] === queueRole) return serveQueue();
   const invocation = parseArguments(process.argv.slice(2));
   if (invocation.mode === 'spawner') await serveSpawner(invocation);
   else if (invocation.mode === 'plugins') await callPlugin(invocation);
   else if (invocation.mode === 'exec') await exec(invocation);
   else await serve(invocation);
+}
+
+/** The first argument of the thread that this program starts of its own file. */
+const queueRole = 'queue';
+/** MiB of the thread's heap. The young part is small so that it is not grown for short-lived texts. */
+const queueMemory = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 4 };
+
+async function serveQueue(): Promise<void> {
+  const { parentPort, workerData } = await import('node:worker_threads');
+  const { serveStore } = await import('#agent-server/queue/store/thread.ts');
+  if (parentPort !== null) serveStore(parentPort, workerData);
 }
 
 /** The helper process: descriptor 3 leads to the agent-server. */
@@ -60,6 +72,7 @@ async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
+  const { Worker } = await import('node:worker_threads');
   const { forInstance } = await import('#agent-server/config/agent-config.ts');
   const { overImage } = await import('#agent-server/config/image-environment.ts');
   const read = forInstance(await readConfig(invocation), invocation.instance);
@@ -69,6 +82,8 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
     listen: invocation.listen,
     withoutTokens: invocation.withoutTokens,
     spawnerCommand: [process.execPath, '--max-semi-space-size=1', process.argv[1] ?? '', 'spawner'],
+    startQueueThread: (workerData) =>
+      new Worker(process.argv[1] ?? '', { argv: [queueRole], workerData, resourceLimits: queueMemory }),
     clock: systemClock,
     random: systemRandom,
     log,

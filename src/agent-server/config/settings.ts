@@ -26,12 +26,21 @@ export const defaultSettings = {
   maxParallelTasks: 10,
   /** Executions that wait; more are refused. */
   maxQueuedCalls: 10_000,
+  /** Bytes of the arguments of tasks that wait; more are refused. */
+  maxQueuedBytes: 256 * mebibyte,
   /** Bytes of an async task's log that are kept. */
   taskLogTailBytes: 131_072,
   /** Milliseconds that clients are told to wait between two looks at a task. */
   taskPollMs: 1000,
-  /** Finished async tasks that are remembered. */
+  /**
+   * Finished tasks that are remembered, and as many of those that came with a key (Task resources); of the latter none
+   * is forgotten by number on its first day.
+   */
   maxFinishedTasks: 1000,
+  /** Bytes of them: arguments, results and logs. */
+  maxFinishedBytes: 256 * mebibyte,
+  /** Milliseconds for which finished tasks are remembered, and for which a task waits for answers to what it asks. */
+  taskRetentionMs: 7 * 24 * 3_600_000,
   /** MCP sessions at once; the longest unused one without a stream makes room. */
   maxSessions: 10_000,
   /** Milliseconds until an unused session ends. */
@@ -94,7 +103,7 @@ export const defaultSettings = {
   maxConfigBytes: 4 * mebibyte,
   /** Milliseconds in which calls are still taken after a request to stop, until no router sends any more. */
   drainDelayMs: 0,
-  /** Milliseconds that calls and queued tasks may run after that. */
+  /** Milliseconds that calls and tasks may run after that; tasks that wait are left for the next start. */
   drainMs: 5000,
   /** Milliseconds without any use after which the agent-server says that it is idle and may be replaced by a newer one. */
   idleAfterMs: 300_000,

@@ -1,157 +1,170 @@
-import type { Worker } from 'node:worker_threads';
 import type { Clock } from '#kit/clock.ts';
-import { isObject } from '#kit/json.ts';
 import type { Random } from '#kit/random.ts';
-import type { Result } from '#mcp/results.ts';
 import { AgentServerError } from '../errors.ts';
-import { createLogTail, type LogTail } from './log-tail.ts';
-import type { Lease, NewTask, Outcome, TaskCounts, TaskQueue, TaskRecord } from './queue.ts';
-import type { StoredLog, StoredTask } from './store/operations.ts';
-import { openStore, type StoreClient } from './store/store-client.ts';
-import { StoreError } from './store/store-error.ts';
+import type { Progress } from '../source.ts';
+import { type Said, toOperation } from './outcome-operation.ts';
+import type {
+  Lease,
+  NewTask,
+  Outcome,
+  TaskChange,
+  TaskCounts,
+  TaskFilter,
+  TaskQueue,
+  TaskRecord,
+} from './queue.ts';
+import { RunningTasks, retryMs } from './running-tasks.ts';
+import type { Answers, NewStoredTask, StoredTask } from './store/operations.ts';
+import { StoreLink, type StoreLinkOptions } from './store-link.ts';
+import { createTaskIds } from './task-ids.ts';
+import { toChange, toNewRecord, toRecord } from './task-record.ts';
 
-export interface DurableQueueOptions {
-  /** A thread that runs `serveStore` for the folder. */
-  readonly worker: Worker;
+export interface DurableQueueOptions extends Omit<StoreLinkOptions, 'held' | 'onChange' | 'onOpen'> {
   readonly clock: Clock;
   readonly random: Random;
   /** Bytes of log kept for each task, asked when the task starts. */
   readonly logTailBytes: () => number;
-  /** Finished tasks that are remembered; the oldest are forgotten first. */
-  readonly maxFinished: number;
-  /** Tasks that may wait; one more is refused with QueueFull. */
-  readonly maxPending: number;
 }
 
-/** A task that runs in this process. */
-interface Running {
-  readonly attempt: number;
-  readonly log: LogTail;
-  readonly controller: AbortController;
-}
+/** Milliseconds between two looks for what is to be forgotten. */
+const sweepMs = 60_000;
+const interruption: Said = { type: 'interrupt', error: 'Task interrupted before completion' };
 
-/** A queue that loses nothing: whatever it acknowledges is on disk. Rejects with StoreError when it cannot be opened. */
-export async function openDurableQueue(options: DurableQueueOptions): Promise<TaskQueue> {
-  return new DurableQueue(await openStore(options.worker), options);
+/**
+ * A queue that loses nothing: whatever it acknowledges is on disk. Opened with the first task, or at once when an
+ * earlier process left some.
+ */
+export function createTaskQueue(options: DurableQueueOptions): TaskQueue {
+  return new DurableQueue(options);
 }
-
-const noLog: StoredLog = { tail: '', sequence: 0, truncated: false };
 
 class DurableQueue implements TaskQueue {
-  readonly #store: StoreClient;
+  readonly #link: StoreLink;
   readonly #options: DurableQueueOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #newId: () => string;
+  readonly #running: RunningTasks;
   readonly #listeners = new Set<() => void>();
+  readonly #changeListeners = new Set<(change: TaskChange) => void>();
+  #cancelSweep = () => {};
+  #cancelRetry = () => {};
+  #isDraining = false;
+  #isClosed = false;
 
-  constructor(store: StoreClient, options: DurableQueueOptions) {
-    this.#store = store;
+  constructor(options: DurableQueueOptions) {
+    const { clock, logTailBytes } = options;
     this.#options = options;
+    this.#newId = createTaskIds(clock, options.random);
+    this.#running = new RunningTasks({
+      clock,
+      logTailBytes,
+      record: (operation) => this.#link.ask(operation),
+    });
+    this.#link = new StoreLink({
+      ...options,
+      held: () => this.#running.ids(),
+      onChange: (change) => this.#tell(toChange(change)),
+      onOpen: () => this.#onOpen(),
+    });
   }
 
   async enqueue(task: NewTask): Promise<TaskRecord> {
-    const { clock, random, maxPending } = this.#options;
-    const stored = await this.#store.ask({
-      type: 'add',
-      id: random.bytes(8).toString('hex'),
-      key: task.key ?? null,
-      tool: task.toolName,
-      payload: JSON.stringify(task.payload),
-      priority: 0,
-      timeoutMs: task.timeoutMs ?? null,
-      maxAttempts: 1,
-      maxPending,
-      now: clock.now(),
-    });
-    if (stored === 'full') {
-      throw new AgentServerError('QueueFull', `More than ${maxPending} tasks wait; try again later`);
-    }
+    const stored = this.#stored(task);
+    const asked = this.#link.ask({ type: 'add', ...stored });
+    // At once: who leases because of it shares its transaction.
     this.#announce();
-    return this.#toRecord(stored);
+    const said = await asked;
+    if (said === 'added') return toNewRecord(stored, 0, null);
+    if (said !== 'full') return this.#toRecord(said);
+    const { maxPending } = this.#options.limits;
+    throw new AgentServerError('QueueFull', `More than ${maxPending} tasks wait; try again later`);
   }
 
-  async lease(): Promise<Lease | undefined> {
-    const stored = await this.#store.ask({ type: 'lease', now: this.#options.clock.now() });
-    if (stored === null) return undefined;
-    const controller = new AbortController();
-    const log = createLogTail(this.#options.logTailBytes());
-    this.#running.set(stored.id, { attempt: stored.attempt, log, controller });
-    return { task: this.#toRecord(stored), signal: controller.signal };
+  async begin(task: Omit<NewTask, 'key'>, startedAt = this.#options.clock.now()): Promise<Lease> {
+    const stored = this.#stored({ ...task, key: undefined });
+    const begun = Math.round(startedAt);
+    await this.#link.ask({ type: 'begin', ...stored, startedAt: begun });
+    return this.#running.hold(toNewRecord(stored, 1, begun));
+  }
+
+  async lease(except: readonly string[] = []): Promise<Lease | undefined> {
+    if (this.#isDraining) return undefined;
+    const { clock } = this.#options;
+    try {
+      const stored = await this.#link.askKept({ type: 'lease', except, now: clock.now() }, null);
+      return stored === null ? undefined : this.#running.hold(toRecord(stored));
+    } catch (error) {
+      this.#cancelRetry();
+      if (!this.#isClosed) this.#cancelRetry = clock.after(retryMs, () => this.#announce());
+      throw error;
+    }
   }
 
   progress(lease: Lease, output: Uint8Array): void {
-    this.#held(lease)?.log.append(output);
+    this.#running.append(lease, output);
   }
 
-  async begin(): Promise<Lease> {
-    throw new StoreError('QueueUnavailable', 'not yet');
+  report(lease: Lease, progress: Progress): void {
+    if (!this.#running.report(lease, progress)) return;
+    const { id, key, owner, toolName, attempt } = lease.task;
+    this.#tell({ id, key, owner, toolName, attempt, status: 'running', progress });
   }
 
-  report(): void {}
-
-  async interrupt(lease: Lease): Promise<boolean> {
-    return this.settle(lease, { status: 'failed', error: 'Task interrupted' });
-  }
-
-  async answer(): Promise<'ignored'> {
-    return 'ignored';
-  }
-
-  async getByKey(): Promise<undefined> {}
-
-  counts(): TaskCounts {
-    const finished = { completed: 0, failed: 0, cancelled: 0 };
-    return { pending: 0, running: this.#running.size, inputRequired: 0, finished };
-  }
-
-  onChange(): () => void {
-    return () => undefined;
-  }
-
-  drain(): void {}
-
-  async settle(lease: Lease, outcome: Outcome): Promise<boolean> {
-    const running = this.#held(lease);
-    if (running === undefined || outcome.status === 'input_required') return false;
-    const result =
-      'result' in outcome && outcome.result !== undefined ? JSON.stringify(outcome.result) : null;
-    const settled = await this.#store.ask({
-      type: 'settle',
-      id: lease.task.id,
-      attempt: lease.task.attempt,
-      status: outcome.status,
-      error: outcome.status === 'failed' ? outcome.error : null,
-      result,
-      log: logOf(running),
-      maxFinished: this.#options.maxFinished,
-      now: this.#options.clock.now(),
-    });
-    this.#letGo(lease);
-    return settled;
+  settle(lease: Lease, outcome: Outcome): Promise<boolean> {
+    return this.#running.record(lease, toOperation(outcome, lease.signal.aborted));
   }
 
   async release(lease: Lease): Promise<void> {
-    if (this.#held(lease) === undefined) return;
-    const { id, attempt } = lease.task;
-    this.#letGo(lease);
-    await this.#store.ask({ type: 'release', id, attempt, now: this.#options.clock.now() });
-    this.#announce();
+    if (await this.#running.record(lease, { type: 'release' })) this.#announce();
   }
 
-  async cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished' | 'unknown'> {
-    const { clock, maxFinished } = this.#options;
-    const said = await this.#store.ask({ type: 'cancel', id, maxFinished, now: clock.now() });
-    if (said === 'cancelling') this.#running.get(id)?.controller.abort(new Error('The task was cancelled'));
+  async interrupt(lease: Lease): Promise<boolean> {
+    const isRecorded = await this.#running.record(lease, interruption);
+    if (isRecorded) this.#announce();
+    return isRecorded;
+  }
+
+  async answer(id: string, responses: Readonly<Record<string, unknown>>): Promise<Answers['answer']> {
+    const text = JSON.stringify(responses);
+    const now = this.#options.clock.now();
+    const said = await this.#link.askKept({ type: 'answer', id, responses: text, now }, 'unknown');
+    if (said === 'answered') this.#announce();
+    return said;
+  }
+
+  async cancel(id: string): Promise<Answers['cancel']> {
+    const now = this.#options.clock.now();
+    const said = await this.#link.askKept({ type: 'cancel', id, now }, 'unknown');
+    if (said === 'cancelling') this.#running.abort(id, new Error('The task was cancelled'));
     return said;
   }
 
   async get(id: string): Promise<TaskRecord | undefined> {
-    const stored = await this.#store.ask({ type: 'get', id });
+    const stored = await this.#link.askKept({ type: 'get', id }, null);
     return stored === null ? undefined : this.#toRecord(stored);
   }
 
-  async list({ status, limit = 1000 }: Parameters<TaskQueue['list']>[0] = {}): Promise<TaskRecord[]> {
-    const stored = await this.#store.ask({ type: 'list', status: status === 'input_required' ? null : (status ?? null), limit });
-    return stored.map((task) => this.#toRecord(task));
+  async getByKey(key: string): Promise<TaskRecord | undefined> {
+    const stored = await this.#link.askKept({ type: 'getByKey', key }, null);
+    return stored === null ? undefined : this.#toRecord(stored);
+  }
+
+  async list({ status, owner, after, limit = 1000 }: TaskFilter = {}): Promise<TaskRecord[]> {
+    const stored = await this.#link.askKept(
+      { type: 'list', status: status ?? null, owner: owner ?? null, after: after ?? null, limit },
+      [],
+    );
+    return stored.map((task) => ({ ...this.#toRecord(task), logTail: '' }));
+  }
+
+  counts(): TaskCounts {
+    const counts = this.#link.counts;
+    const { completed = 0, failed = 0, cancelled = 0 } = counts ?? {};
+    return {
+      pending: counts?.pending ?? 0,
+      running: counts?.running ?? 0,
+      inputRequired: counts?.input_required ?? 0,
+      finished: { completed, failed, cancelled },
+    };
   }
 
   onPending(listener: () => void): () => void {
@@ -159,72 +172,70 @@ class DurableQueue implements TaskQueue {
     return () => this.#listeners.delete(listener);
   }
 
-  async close(): Promise<void> {
-    this.#listeners.clear();
-    for (const { controller } of this.#running.values())
-      controller.abort(new Error('The agent-server stops'));
-    await this.#store.close();
+  onChange(listener: (change: TaskChange) => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
   }
 
-  #announce(): void {
-    queueMicrotask(() => {
-      for (const listener of this.#listeners) listener();
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  async close(): Promise<void> {
+    this.drain();
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#cancelSweep();
+    this.#cancelRetry();
+    await this.#running.close(interruption);
+    await this.#link.close();
+    this.#changeListeners.clear();
+  }
+
+  #stored(task: Omit<NewTask, 'key'> & { readonly key?: string | undefined }): NewStoredTask {
+    return {
+      id: this.#newId(),
+      key: task.key ?? null,
+      owner: task.owner ?? null,
+      tool: task.toolName,
+      payload: JSON.stringify(task.payload),
+      priority: task.priority ?? 1,
+      timeoutMs: whole(task.timeoutMs),
+      ttlMs: whole(task.ttlMs),
+      retries: whole(task.retries) ?? 0,
+      now: this.#options.clock.now(),
+    };
+  }
+
+  #onOpen(): void {
+    this.#announce();
+    this.#sweepLater();
+  }
+
+  #sweepLater(): void {
+    const { clock } = this.#options;
+    this.#cancelSweep();
+    if (this.#isClosed) return;
+    this.#cancelSweep = clock.after(sweepMs, () => {
+      const swept = this.#link.askKept({ type: 'sweep', now: clock.now() }, true);
+      void swept.catch(() => undefined).then(() => this.#sweepLater());
     });
   }
 
-  /** While the lease is the current one. */
-  #held({ task: { id, attempt } }: Lease): Running | undefined {
-    const running = this.#running.get(id);
-    return running?.attempt === attempt ? running : undefined;
+  #announce(): void {
+    for (const listener of this.#listeners) listener();
   }
 
-  #letGo(lease: Lease): void {
-    if (this.#held(lease) !== undefined) this.#running.delete(lease.task.id);
+  #tell(change: TaskChange): void {
+    for (const listener of this.#changeListeners) listener(change);
   }
 
   #toRecord(stored: StoredTask): TaskRecord {
-    const running = stored.status === 'running' ? this.#running.get(stored.id) : undefined;
-    const log = running === undefined ? stored.log : logOf(running);
-    return {
-      id: stored.id,
-      toolName: stored.tool,
-      payload: objectOf(stored.payload),
-      status: stored.status,
-      timeoutMs: stored.timeoutMs,
-      attempt: stored.attempt,
-      createdAt: new Date(stored.createdAt).toISOString(),
-      updatedAt: new Date(stored.updatedAt).toISOString(),
-      error: stored.error,
-      result: stored.result === null ? null : (objectOf(stored.result) as unknown as Result),
-      logTail: log.tail,
-      logSeq: log.sequence,
-      logTruncated: log.truncated,
-      ...unknownMembers,
-    };
+    return this.#running.withHeld(toRecord(stored));
   }
 }
 
-const unknownMembers = {
-  key: null,
-  owner: null,
-  priority: 1,
-  ttlMs: null,
-  startedAt: null,
-  finishedAt: null,
-  progress: null,
-  inputRequests: null,
-  inputResponses: null,
-  requestState: null,
-  reason: null,
-  rpcError: null,
-  exitCode: null,
-} as const;
-
-function logOf({ log }: Running): StoredLog {
-  return log.sequence === 0 ? noLog : { tail: log.text(), sequence: log.sequence, truncated: log.truncated };
-}
-
-function objectOf(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
-  return isObject(value) ? value : {};
+/** SQLite's integers take no fractions. */
+function whole(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
 }

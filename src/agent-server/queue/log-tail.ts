@@ -7,11 +7,19 @@ export interface LogTail {
   readonly truncated: boolean;
 }
 
-export function createLogTail(maxBytes: number): LogTail {
-  let parts: Uint8Array[] = [];
-  let held = 0;
-  let sequence = 0;
-  let truncated = false;
+/** What a log had already, for one that goes on. */
+export interface LogStart {
+  readonly tail: string;
+  readonly sequence: number;
+  readonly truncated: boolean;
+}
+
+const nothing: LogStart = { tail: '', sequence: 0, truncated: false };
+
+export function createLogTail(maxBytes: number, start: LogStart = nothing): LogTail {
+  let parts: Uint8Array[] = start.tail === '' ? [] : [Buffer.from(start.tail, 'utf8')];
+  let held = parts.reduce((sum, part) => sum + part.length, 0);
+  let { sequence, truncated } = start;
   const squeeze = () => {
     const all = Buffer.concat(parts, held);
     const kept = all.subarray(Math.max(0, all.length - maxBytes));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
@@ -18,6 +19,8 @@ import { type Spawner, startSpawner } from '../tools/spawner-client.ts';
 
 const main = fileURLToPath(new URL('../../main/agent-server.ts', import.meta.url));
 export const spawnerCommand: [string, ...string[]] = [process.execPath, main, 'spawner'];
+export const startQueueThread: AgentServerOptions['startQueueThread'] = (workerData) =>
+  new Worker(main, { argv: ['queue'], workerData });
 export const testPath = `${process.execPath.replace(/\/[^/]*$/, '')}:/usr/local/bin:/usr/bin:/bin`;
 
 const key = { kid: 'test', secret: Buffer.alloc(32, 7) };
@@ -99,6 +102,7 @@ export async function testServer(
     config: testConfig(code, changes),
     listen: { type: 'tcp', host: '127.0.0.1', port: 0 },
     spawnerCommand,
+    startQueueThread,
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

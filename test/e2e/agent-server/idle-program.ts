@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { startAgentServer } from '#agent-server/server.ts';
-import { spawnerCommand, testConfig } from '#agent-server/testing/harness.ts';
+import { spawnerCommand, startQueueThread, testConfig } from '#agent-server/testing/harness.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';
@@ -16,6 +16,7 @@ const server = await startAgentServer({
   },
   listen: { type: 'tcp', host: '127.0.0.1', port: 0 },
   spawnerCommand,
+  startQueueThread,
   clock: systemClock,
   random: systemRandom,
   log: silentLog,

@@ -7,7 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 
@@ -31,15 +31,15 @@ export function openResultFiles(folder: string): ResultFiles {
     write(id, attempt, text) {
       const name = `${id}-${attempt}.json`;
       const draft = pathOf(`${name}.part`);
-      const file = openSync(draft, 'w', 0o600);
       try {
-        writeSync(file, text);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
+        writeDurably(draft, text);
+        renameSync(draft, pathOf(name));
+        syncFolder(folder);
+      } catch (error) {
+        rmSync(draft, { force: true });
+        rmSync(pathOf(name), { force: true });
+        throw error;
       }
-      renameSync(draft, pathOf(name));
-      syncFolder(folder);
       return name;
     },
     read: (name) => readFileSync(pathOf(name), 'utf8'),
@@ -48,6 +48,17 @@ export function openResultFiles(folder: string): ResultFiles {
       for (const name of readdirSync(folder)) if (!known.has(name)) rmSync(pathOf(name), { force: true });
     },
   };
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    // All of it: a single write may stop where the disk is full, and says so only to the next one.
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** A new name is on disk only once its folder is. */

@@ -1,26 +1,51 @@
 import { crc32 } from 'node:zlib';
-import type { StoredStatus, StoredTask } from './operations.ts';
+import type { StoredChange, StoredStatus, StoredTask } from './operations.ts';
 import { StoreError } from './store-error.ts';
 
 /** A row as SQLite gives it. */
 export interface TaskRow {
   readonly seq: number;
   readonly id: string;
+  readonly key: string | null;
+  readonly owner: string | null;
   readonly tool: string;
   readonly payload: string;
-  readonly status: string;
+  readonly priority: number;
+  readonly status: StoredStatus;
   readonly attempt: number;
+  readonly lost: number;
+  readonly retries: number;
+  readonly cancelling: number;
   readonly timeout_ms: number | null;
+  readonly ttl_ms: number | null;
   readonly created_at: number;
   readonly updated_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly kept_since: number | null;
+  readonly forget_at: number | null;
+  readonly bytes: number;
+  readonly progress: string | null;
+  readonly input_requests: string | null;
+  readonly input_responses: string | null;
+  readonly request_state: string | null;
+  readonly reason: string | null;
   readonly error: string | null;
+  readonly rpc_error: string | null;
+  readonly exit_code: number | null;
   readonly result: string | null;
   readonly result_file: string | null;
+  readonly result_sum: number | null;
   readonly log_tail: string;
   readonly log_sequence: number;
   readonly log_truncated: number;
   readonly sum: number;
 }
+
+/** Columns of a list: all but what may be long. */
+export const listed = `id, key, owner, tool, '{}' AS payload, priority, status, attempt, timeout_ms, ttl_ms, created_at,
+  updated_at, started_at, finished_at, progress, input_requests, input_responses, request_state, reason, error,
+  rpc_error, exit_code, NULL AS result, '' AS log_tail, log_sequence, log_truncated`;
 
 /**
  * SQLite finds pages that are torn, not bits that a medium turned over. What a task is to do is checked before it is
@@ -31,23 +56,57 @@ export function sumOf(id: string, tool: string, payload: string): number {
 }
 
 /** Throws QueueDamaged when the row is not what was written. */
-export function toTask(row: TaskRow, readResult: (file: string) => string): StoredTask {
-  if (sumOf(row.id, row.tool, row.payload) !== row.sum) {
-    throw new StoreError('QueueDamaged', `task ${row.id} is not what was written`, {
-      remedy: 'The medium is failing: move the workspace to another one.',
-    });
-  }
+export function checkSum({ id, tool, payload, sum }: Pick<TaskRow, 'id' | 'tool' | 'payload' | 'sum'>): void {
+  if (sumOf(id, tool, payload) !== sum) throw notAsWritten(id);
+}
+
+function notAsWritten(id: string): StoreError {
+  return new StoreError('QueueDamaged', `task ${id} is not what was written`, {
+    remedy: 'The medium is failing: move the workspace to another one.',
+  });
+}
+
+/** The whole task, with its result. Throws QueueDamaged when it is not what was written. */
+export function toWholeTask(row: TaskRow, readResult: (file: string) => string): StoredTask {
+  checkSum(row);
+  const result = row.result_file === null ? row.result : readResult(row.result_file);
+  if (result !== null && crc32(result) !== row.result_sum) throw notAsWritten(row.id);
+  return { ...toTask(row), result };
+}
+
+export function toTask(row: TaskRow): StoredTask {
   return {
     id: row.id,
+    key: row.key,
+    owner: row.owner,
     tool: row.tool,
     payload: row.payload,
-    status: row.status as StoredStatus,
+    priority: row.priority,
+    status: row.status,
     timeoutMs: row.timeout_ms,
+    ttlMs: row.ttl_ms,
     attempt: row.attempt,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    progress: row.progress,
+    inputRequests: row.input_requests,
+    inputResponses: row.input_responses,
+    requestState: row.request_state,
+    reason: row.reason,
     error: row.error,
-    result: row.result_file === null ? row.result : readResult(row.result_file),
+    rpcError: row.rpc_error,
+    exitCode: row.exit_code,
+    result: row.result,
     log: { tail: row.log_tail, sequence: row.log_sequence, truncated: row.log_truncated === 1 },
   };
+}
+
+/** Columns of which a change is made. */
+export const changed = 'id, key, owner, tool, status, attempt, progress';
+
+export function toChange(row: Pick<TaskRow, keyof StoredChange>): StoredChange {
+  const { id, key, owner, tool, status, attempt, progress } = row;
+  return { id, key, owner, tool, status, attempt, progress };
 }

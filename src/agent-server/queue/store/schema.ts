@@ -7,27 +7,53 @@ const migrations: readonly string[] = [
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE,
      key TEXT,
+     owner TEXT,
      tool TEXT NOT NULL,
      payload TEXT NOT NULL,
      priority INTEGER NOT NULL,
      status TEXT NOT NULL,
-     attempt INTEGER NOT NULL,
-     max_attempts INTEGER NOT NULL,
+     attempt INTEGER NOT NULL DEFAULT 0,
+     -- attempts that were lost with their process, and how many may be
+     lost INTEGER NOT NULL DEFAULT 0,
+     retries INTEGER NOT NULL DEFAULT 0,
+     -- 1: its holder was told to end it
+     cancelling INTEGER NOT NULL DEFAULT 0,
      timeout_ms INTEGER,
+     ttl_ms INTEGER,
      created_at INTEGER NOT NULL,
      updated_at INTEGER NOT NULL,
+     started_at INTEGER,
+     finished_at INTEGER,
+     -- since when it counts as finished: later than finished_at for tasks that came from elsewhere
+     kept_since INTEGER,
+     forget_at INTEGER,
+     -- of payload, result and log
+     bytes INTEGER NOT NULL,
+     progress TEXT,
+     input_requests TEXT,
+     input_responses TEXT,
+     request_state TEXT,
+     reason TEXT,
      error TEXT,
+     rpc_error TEXT,
+     exit_code INTEGER,
      result TEXT,
      result_file TEXT,
+     result_sum INTEGER,
      log_tail TEXT NOT NULL DEFAULT '',
      log_sequence INTEGER NOT NULL DEFAULT 0,
      log_truncated INTEGER NOT NULL DEFAULT 0,
+     -- of what it is to do
      sum INTEGER NOT NULL
    ) STRICT;
    CREATE UNIQUE INDEX tasks_key ON tasks (key) WHERE key IS NOT NULL;
    CREATE INDEX tasks_pending ON tasks (priority DESC, seq) WHERE status = 'pending';
    CREATE INDEX tasks_running ON tasks (seq) WHERE status = 'running';
-   CREATE INDEX tasks_finished ON tasks (updated_at, seq) WHERE status IN ('completed', 'failed', 'cancelled');`,
+   CREATE INDEX tasks_asking ON tasks (updated_at, seq) WHERE status = 'input_required';
+   CREATE INDEX tasks_finished ON tasks (key IS NOT NULL, kept_since, seq) WHERE kept_since IS NOT NULL;
+   CREATE INDEX tasks_forget ON tasks (forget_at) WHERE forget_at IS NOT NULL;
+   -- Files of tasks that were taken over.
+   CREATE TABLE imports (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;`,
 ];
 
 /** Brings the file to this program's version, in one transaction. Throws SchemaTooNew for one of a later program. */
@@ -48,7 +74,7 @@ export function migrate(database: DatabaseSync, path: string): void {
     database.exec(`PRAGMA user_version = ${migrations.length}`);
     database.exec('COMMIT');
   } catch (error) {
-    database.exec('ROLLBACK');
+    if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
 }

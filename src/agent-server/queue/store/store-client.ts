@@ -1,10 +1,17 @@
+import { nextTick } from 'node:process';
 import type { Worker } from 'node:worker_threads';
-import type { Answers, Operation } from './operations.ts';
+import type { Answers, Operation, StoredChange, StoredCounts } from './operations.ts';
+import type { OpeningNote } from './store.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
 import type { Failure, FromThread, ToThread } from './thread.ts';
 
 /** The store as the agent-server's own thread sees it. */
 export interface StoreClient {
+  readonly notes: readonly OpeningNote[];
+  /** As of the last transaction. */
+  readonly counts: StoredCounts;
+  /** True once the thread has ended: nothing can be asked any more. */
+  readonly isOver: boolean;
   /** Resolves when it was carried out and is on disk. Rejects with StoreError, and then nothing of it was kept. */
   ask<O extends Operation>(operation: O): Promise<Answers[O['type']]>;
   /** Waits for what was asked before. */
@@ -17,78 +24,135 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
+type Answered = Extract<FromThread, { type: 'answers' }>;
+
 /** Operations of one transaction: a batch that is larger makes those in it wait longer than it spares the others. */
 const largestBatch = 256;
 
 /**
  * Group commit: what is asked while a transaction is being written goes into the next one, so that hundreds share
  * one flush of the disk and a single one waits for nobody. Resolves once the store is open; rejects with StoreError.
+ * `onChange` is told every change of status, once it is on disk, after those who asked for it.
  */
-export function openStore(worker: Worker): Promise<StoreClient> {
-  const { promise: opened, resolve: open, reject: refuse } = Promise.withResolvers<StoreClient>();
-  const closed = Promise.withResolvers<void>();
-  let waiting: Asked[] = [];
-  let flying: Asked[] | undefined;
-  let failure: Error | undefined;
-  let isClosing = false;
+export function openStore(worker: Worker, onChange: (change: StoredChange) => void): Promise<StoreClient> {
+  return new ThreadClient(worker, onChange).opened;
+}
 
-  function send(message: ToThread): void {
-    worker.postMessage(message);
+class ThreadClient implements StoreClient {
+  notes: readonly OpeningNote[] = [];
+  counts: StoredCounts = noCounts;
+  readonly #worker: Worker;
+  readonly #onChange: (change: StoredChange) => void;
+  readonly #opened = Promise.withResolvers<StoreClient>();
+  readonly #closed = Promise.withResolvers<void>();
+  #waiting: Asked[] = [];
+  #flying: Asked[] | undefined;
+  #failure: Error | undefined;
+  #isScheduled = false;
+  #isClosing = false;
+
+  constructor(worker: Worker, onChange: (change: StoredChange) => void) {
+    this.#worker = worker;
+    this.#onChange = onChange;
+    worker.on('message', (message: FromThread) => this.#hear(message));
+    worker.once('error', (error) => this.#fail(ended(`: ${error.message}`)));
+    worker.once('exit', () => this.#fail(ended('')));
   }
-  function fly(): void {
-    if (flying !== undefined) return;
-    if (waiting.length === 0) {
-      if (isClosing) send({ type: 'close' });
+
+  get opened(): Promise<StoreClient> {
+    return this.#opened.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  ask<O extends Operation>(operation: O): Promise<Answers[O['type']]> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure);
+      if (this.#isClosing) return reject(new StoreError('QueueUnavailable', 'the agent-server stops'));
+      this.#waiting.push({ operation, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  close(): Promise<void> {
+    if (!this.#isClosing) {
+      this.#isClosing = true;
+      this.#schedule();
+    }
+    return this.#closed.promise;
+  }
+
+  /** After everything that happens by itself in this turn: who asks because of an answer shares the transaction. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#flying !== undefined) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => nextTick(() => this.#fly()));
+  }
+
+  #fly(): void {
+    this.#isScheduled = false;
+    if (this.#flying !== undefined) return;
+    if (this.#waiting.length === 0) {
+      if (this.#isClosing) this.#send({ type: 'close' });
       return;
     }
-    flying = waiting.slice(0, largestBatch);
-    waiting = waiting.slice(largestBatch);
-    send({ type: 'apply', operations: flying.map(({ operation }) => operation) });
+    this.#flying = this.#waiting.slice(0, largestBatch);
+    this.#waiting = this.#waiting.slice(largestBatch);
+    this.#send({ type: 'apply', operations: this.#flying.map(({ operation }) => operation) });
   }
-  function land(settle: (asked: Asked, index: number) => void): void {
-    const landed = flying ?? [];
-    flying = undefined;
-    landed.forEach(settle);
-    fly();
+
+  #send(message: ToThread): void {
+    this.#worker.postMessage(message);
   }
-  function fail(error: Error): void {
-    failure ??= error;
-    refuse(failure);
-    for (const asked of [...(flying ?? []), ...waiting]) asked.reject(failure);
-    flying = undefined;
-    waiting = [];
-    closed.resolve();
+
+  #hear(message: FromThread): void {
+    if (message.type === 'answers') this.#land(message);
+    else if (message.type === 'refused') this.#fail(errorOf(message.failure));
+    else if (message.type === 'closed') this.#closed.resolve();
+    else {
+      this.notes = message.notes;
+      this.counts = message.counts;
+      this.#opened.resolve(this);
+    }
   }
-  const client: StoreClient = {
-    ask: (operation) =>
-      new Promise((resolve, reject) => {
-        if (failure !== undefined) return reject(failure);
-        if (isClosing) return reject(new StoreError('QueueUnavailable', 'the agent-server stops'));
-        waiting.push({ operation, resolve, reject });
-        // Whoever asks in the same turn shares the transaction.
-        if (waiting.length === 1 && flying === undefined) queueMicrotask(fly);
-      }),
-    close() {
-      if (!isClosing) {
-        isClosing = true;
-        if (waiting.length === 0) fly();
-      }
-      return closed.promise;
-    },
-  };
-  worker.on('message', (message: FromThread) => {
-    if (message.type === 'opened') open(client);
-    else if (message.type === 'refused') fail(errorOf(message.failure));
-    else if (message.type === 'closed') closed.resolve();
-    else if (message.type === 'failed') land(({ reject }) => reject(errorOf(message.failure)));
-    else land(({ resolve }, index) => resolve(message.answers[index] as never));
-  });
-  worker.once('error', (error) =>
-    fail(new StoreError('QueueUnavailable', `the queue ended: ${error.message}`)),
-  );
-  worker.once('exit', () => fail(new StoreError('QueueUnavailable', 'the queue ended')));
-  return opened;
+
+  #land({ answers, failure, changes, counts }: Answered): void {
+    const landed = this.#flying ?? [];
+    this.#flying = undefined;
+    this.counts = counts;
+    landed.forEach(({ resolve, reject }, index) => {
+      const answer = answers[index];
+      if (answer === undefined && failure !== undefined) reject(errorOf(failure));
+      else resolve(answer as never);
+    });
+    for (const change of changes) this.#onChange(change);
+    this.#schedule();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    this.#opened.reject(this.#failure);
+    for (const asked of [...(this.#flying ?? []), ...this.#waiting]) asked.reject(this.#failure);
+    this.#flying = undefined;
+    this.#waiting = [];
+    this.#closed.resolve();
+  }
 }
+
+function ended(why: string): StoreError {
+  return new StoreError('QueueUnavailable', `the queue ended${why}`);
+}
+
+const noCounts: StoredCounts = {
+  pending: 0,
+  running: 0,
+  input_required: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
 
 function errorOf({ code, message, remedy }: Failure): StoreError {
   return new StoreError(code as StoreErrorCode, message, remedy === undefined ? {} : { remedy });

@@ -12,8 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
-import type { Operation, StoredTask } from './operations.ts';
-import { interrupted, TaskStore } from './store.ts';
+import { interrupted } from './import-file.ts';
+import { defaultLimits, type Operation, type StoredTask, type StoreLimits } from './operations.ts';
+import { TaskStore } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'store-'));
@@ -28,26 +29,33 @@ const add = (number: number, more: Partial<Extract<Operation, { type: 'add' }>> 
   key: null,
   tool: 'echo',
   payload: JSON.stringify({ number, text: 'x'.repeat(100) }),
+  owner: null,
   priority: 0,
   timeoutMs: null,
-  maxAttempts: 1,
-  maxPending: 100_000,
+  ttlMs: null,
+  retries: 0,
   now: number,
   ...more,
 });
-const settle = (number: number, result: string, maxFinished = 1_000): Operation => ({
+const settle = (number: number, result: string): Operation => ({
   type: 'settle',
   id: idOf(number),
   attempt: 1,
   status: 'completed',
-  error: null,
+  ...{ reason: null, error: null, exitCode: 0, rpcError: null, progress: null },
   result,
   log: { tail: 'log', sequence: 1, truncated: false },
-  maxFinished,
   now: 1_000,
 });
-const list: Operation = { type: 'list', status: null, limit: 100_000 };
-const all = (store: TaskStore) => store.apply([list])[0] as StoredTask[];
+const lease: Operation = { type: 'lease', except: [], now: 5 };
+const list: Operation = { type: 'list', status: null, owner: null, after: null, limit: 100_000 };
+const open = (folder: string, limits: Partial<StoreLimits> = {}, now = 0) =>
+  new TaskStore(folder, now, { limits: { ...defaultLimits, maxPending: 100_000, ...limits } });
+/** Whole, with results. */
+const all = (store: TaskStore) => {
+  const listed = store.apply([list])[0] as StoredTask[];
+  return store.apply(listed.map(({ id }) => ({ type: 'get', id }))) as StoredTask[];
+};
 
 /** What is on disk while the process that wrote it still has it open: as when it is killed now. */
 function copyOf(folder: string): string {
@@ -62,7 +70,7 @@ function copyOf(folder: string): string {
 describe('the store of the durable queue', () => {
   it('has everything that it acknowledged when its process is killed', () => {
     const folder = folderOf();
-    const store = new TaskStore(folder, 0);
+    const store = open(folder);
     for (let number = 0; number < 50; number += 5) {
       store.apply([0, 1, 2, 3, 4].map((offset) => add(number + offset)));
       const again = new TaskStore(copyOf(folder), 0);
@@ -77,12 +85,9 @@ describe('the store of the durable queue', () => {
 
   it('ends what ran, or lets it run again, as its policy says', () => {
     const folder = folderOf();
-    const store = new TaskStore(folder, 0);
-    store.apply([add(1), add(2, { maxAttempts: 2 }), add(3)]);
-    store.apply([
-      { type: 'lease', now: 5 },
-      { type: 'lease', now: 5 },
-    ]);
+    const store = open(folder);
+    store.apply([add(1), add(2, { retries: 1 }), add(3)]);
+    store.apply([lease, lease]);
     const again = new TaskStore(copyOf(folder), 9);
     const states = all(again).map(({ status, attempt, error }) => [status, attempt, error]);
     assert.deepEqual(states, [
@@ -90,19 +95,15 @@ describe('the store of the durable queue', () => {
       ['pending', 1, null],
       ['pending', 0, null],
     ]);
-    assert.equal(
-      (again.apply([{ type: 'lease', now: 10 }])[0] as StoredTask).id,
-      idOf(2),
-      'at its old place',
-    );
+    assert.equal((again.apply([lease])[0] as StoredTask).id, idOf(2), 'at its old place');
     again.close();
     store.close();
   });
 
   it('leases the more urgent first, and else the older', () => {
-    const store = new TaskStore(folderOf(), 0);
+    const store = open(folderOf());
     store.apply([add(1), add(2, { priority: 1 }), add(3), add(4, { priority: 1 })]);
-    const leased = [1, 2, 3, 4].map(() => store.apply([{ type: 'lease', now: 0 }])[0] as StoredTask);
+    const leased = [1, 2, 3, 4].map(() => store.apply([lease])[0] as StoredTask);
     assert.deepEqual(
       leased.map(({ id }) => id),
       [2, 4, 1, 3].map(idOf),
@@ -112,43 +113,46 @@ describe('the store of the durable queue', () => {
 
   it('keeps long results in files, and removes them with their tasks', () => {
     const folder = folderOf();
-    const store = new TaskStore(folder, 0);
+    const store = open(folder);
     const long = JSON.stringify({ text: 'y'.repeat(100_000) });
-    store.apply([add(1), add(2), { type: 'lease', now: 0 }, { type: 'lease', now: 0 }, settle(1, long)]);
+    store.apply([add(1), add(2), lease, lease, settle(1, long)]);
     assert.equal(all(store)[0]?.result, long);
     assert.equal(readdirSync(join(folder, 'results')).length, 1);
     writeFileSync(join(folder, 'results', 'stray.json'), '{}');
     store.close();
-    const again = new TaskStore(folder, 0);
+    const again = open(folder, { maxFinished: 1 });
     assert.equal(readdirSync(join(folder, 'results')).length, 1, 'strays are gone');
     assert.equal(all(again)[0]?.result, long);
-    again.apply([add(3), { type: 'lease', now: 0 }, settle(3, '{}', 1)]);
+    again.apply([add(3), lease, settle(3, '{}')]);
     assert.deepEqual(readdirSync(join(folder, 'results')), []);
     again.close();
   });
 
   it('carries a batch out whole or not at all', () => {
-    const folder = folderOf();
-    const store = new TaskStore(folder, 0);
+    const store = open(folderOf(), { maxPending: 3 });
     store.apply([add(1)]);
     assert.throws(() => store.apply([add(2), add(1)]), { code: 'QueueUnavailable' });
     assert.deepEqual(
       all(store).map(({ id }) => id),
       [idOf(1)],
     );
-    assert.equal(store.apply([add(2, { maxPending: 1 })])[0], 'full', 'its counts are those of before');
+    assert.deepEqual(
+      store.apply([add(2), add(3), add(4)]),
+      ['added', 'added', 'full'],
+      'its counts are those of before',
+    );
     store.close();
   });
 
   it('refuses a file that another process has open, one of a later program, and one that is none', () => {
     const folder = folderOf();
-    const store = new TaskStore(folder, 0);
-    assert.throws(() => new TaskStore(folder, 0), { code: 'QueueInUse', remedy: /End the other/ });
+    const store = open(folder);
+    assert.throws(() => open(folder), { code: 'QueueInUse', remedy: /End the other/ });
     store.close();
     const database = new DatabaseSync(join(folder, 'tasks.sqlite'));
     database.exec('PRAGMA user_version = 99');
     database.close();
-    assert.throws(() => new TaskStore(folder, 0), { code: 'SchemaTooNew' });
+    assert.throws(() => open(folder), { code: 'SchemaTooNew' });
     const other = folderOf();
     mkdirSync(other);
     writeFileSync(join(other, 'tasks.sqlite'), 'this is no database'.repeat(100));
@@ -158,7 +162,7 @@ describe('the store of the durable queue', () => {
   it('tells a damaged file, and never gives what was not written', { timeout: 300_000 }, (t) => {
     const cases = Number(process.env['PLOINKY_TORN_CASES'] ?? 300);
     const folder = folderOf();
-    const store = new TaskStore(folder, 0);
+    const store = open(folder);
     for (let number = 0; number < 60; number += 1) store.apply([add(number)]);
     const whole = copyOf(folder);
     store.close();
@@ -193,7 +197,7 @@ function tear(folder: string, number: number): void {
 function checkTorn(folder: string, written: ReadonlyMap<string, string>): 'whole' | 'shorter' | 'refused' {
   let store: TaskStore | undefined;
   try {
-    store = new TaskStore(folder, 0);
+    store = open(folder);
     const tasks = all(store);
     tasks.forEach(({ id, payload }, index) => {
       assert.equal(id, idOf(index), 'the first so many, in their order');

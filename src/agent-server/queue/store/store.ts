@@ -1,55 +1,112 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { codeOf, messageOf } from '#kit/errors.ts';
-import type { Answer, Answers, Operation } from './operations.ts';
-import { longestInline, openResultFiles, type ResultFiles } from './result-files.ts';
-import { sumOf, type TaskRow, toTask } from './rows.ts';
-import { migrate } from './schema.ts';
-import { StoreError } from './store-error.ts';
+import { readLog } from '../repair/log-file.ts';
+import { Database, damaged, failureOf, guard, isDiskFailure, isDiskFull } from './database.ts';
+import { type ImportNote, importFiles, interrupted, moveAside } from './import-file.ts';
+import {
+  type Answer,
+  defaultLimits,
+  type Operation,
+  type StoredChange,
+  type StoredCounts,
+  type StoreLimits,
+} from './operations.ts';
+import { openResultFiles, type ResultFiles } from './result-files.ts';
+import { Retention } from './retention.ts';
+import { checkSum, type TaskRow } from './rows.ts';
+import { Tally } from './tally.ts';
+import { TaskTable } from './tasks.ts';
 
-const finished = "('completed', 'failed', 'cancelled')";
+/** What opening found out that people should know. */
+export type OpeningNote =
+  | ImportNote
+  /** The end of the log was not whole: what was not acknowledged is left out. */
+  | { readonly type: 'torn'; readonly path: string }
+  /** Tasks that ran when the last process ended. */
+  | { readonly type: 'interrupted'; readonly again: number; readonly ended: number };
 
-/** What tasks that ran when their process ended are told. */
-export const interrupted = 'Task interrupted before completion (agent restart)';
+export interface StoreOptions {
+  readonly limits: StoreLimits;
+  /** Ids of tasks that run in this process: the store was closed under them, they were not. */
+  readonly held: readonly string[];
+  /** Files of the reference whose tasks are taken over, beside one that has the folder's name. */
+  readonly imports: readonly string[];
+}
+
+const defaults: StoreOptions = { limits: defaultLimits, held: [], imports: [] };
 
 /**
  * The queue's tables, for one process at a time. Calls block until the disk has said that it has what was written, so
  * it lives in a thread of its own.
  */
 export class TaskStore {
-  readonly #database: DatabaseSync;
+  readonly notes: readonly OpeningNote[];
+  readonly #path: string;
+  readonly #options: StoreOptions;
+  readonly #tally = new Tally();
   readonly #files: ResultFiles;
-  readonly #statements = new Map<string, StatementSync>();
-  /** Rows by what they count as. Kept here, because SQLite would count a whole backlog for every task. */
-  #counts = { pending: 0, finished: 0 };
+  #database: Database;
+  #tasks: TaskTable;
+  #retention: Retention;
+  /** The disk failed: what the connection holds in memory is not to be relied on. */
+  #isBroken = false;
+  #changes: StoredChange[] = [];
   /** Files of this transaction: those to remove if it fails, and those to remove once it has not. */
   #written: string[] = [];
   #dropped: string[] = [];
 
   /**
    * Opens the queue of a folder, makes it when there is none, and settles what ran when the last process ended.
-   * Throws StoreError.
+   * Throws StoreError. `now`: milliseconds since the epoch.
    */
-  constructor(folder: string, now: number) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, 'tasks.sqlite');
-    this.#database = openDatabase(path);
-    this.#files = openResultFiles(join(folder, 'results'));
-    guard(path, () => this.#recover(now));
+  constructor(folder: string, now: number, options: Partial<StoreOptions> = {}) {
+    this.#options = { ...defaults, ...options };
+    this.#path = join(folder, 'tasks.sqlite');
+    this.#files = guard(this.#path, () => {
+      moveAside(folder);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return openResultFiles(join(folder, 'results'));
+    });
+    this.#database = new Database(this.#path);
+    this.#tasks = this.#tableOf(this.#database);
+    this.#retention = this.#retentionOf(this.#database);
+    try {
+      // Nothing was written yet, and nobody else can.
+      const torn = guard(this.#path, () => checkLog(this.#path));
+      this.notes = [...torn, ...guard(this.#path, () => this.#recover(folder, now))];
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  /** As of the last transaction. */
+  get counts(): StoredCounts {
+    return this.#tally.counts;
+  }
+
+  /** Changes of status since it was asked last. */
+  takeChanges(): StoredChange[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
   }
 
   /** Carries out all operations or, when it throws QueueUnavailable, none. On disk when this returns. */
   apply(operations: readonly Operation[]): Answer[] {
+    const told = this.#changes.length;
+    this.#tally.mark();
     try {
-      this.#database.exec('BEGIN IMMEDIATE');
+      if (this.#isBroken) this.#reopen();
+      this.#database.begin();
       const answers = operations.map((operation) => this.#carryOut(operation));
-      this.#database.exec('COMMIT');
+      this.#database.commit();
       for (const file of this.#dropped) this.#files.remove(file);
       return answers;
     } catch (error) {
-      this.#rollBack();
-      throw failureOf(error);
+      this.#changes.length = told;
+      this.#rollBack(error);
+      throw failureOf(error, this.#path);
     } finally {
       this.#written = [];
       this.#dropped = [];
@@ -57,238 +114,138 @@ export class TaskStore {
   }
 
   close(): void {
-    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (!this.#isBroken) this.#database.checkpoint();
     this.#database.close();
   }
 
   #carryOut(operation: Operation): Answer {
+    const tasks = this.#tasks;
     switch (operation.type) {
       case 'add':
-        return this.#add(operation);
+        return tasks.add(operation);
+      case 'begin':
+        return tasks.begin(operation);
       case 'lease':
-        return this.#lease(operation.now);
+        return tasks.lease(operation);
       case 'settle':
-        return this.#settle(operation);
+        return this.#roomAfter(operation.now, tasks.settle(operation));
+      case 'ask':
+        return tasks.ask(operation);
       case 'release':
-        return this.#release(operation);
+        return tasks.release(operation);
+      case 'interrupt':
+        return this.#roomAfter(operation.now, tasks.interrupt(operation));
+      case 'answer':
+        return tasks.answer(operation);
       case 'cancel':
-        return this.#cancel(operation);
+        return this.#roomAfter(operation.now, tasks.cancel(operation));
       case 'get':
-        return this.#find('id', operation.id);
+        return tasks.find('id', operation.id);
+      case 'getByKey':
+        return tasks.find('key', operation.key);
       case 'list':
-        return this.#list(operation);
+        return tasks.list(operation);
+      case 'sweep':
+        this.#sweep(operation.now);
+        return true;
     }
   }
 
-  #add(operation: Extract<Operation, { type: 'add' }>): Answers['add'] {
-    const { id, key, tool, payload, now } = operation;
-    const known = key === null ? null : this.#find('key', key);
-    if (known !== null) return known;
-    if (this.#counts.pending >= operation.maxPending) return 'full';
-    this.#counts.pending += 1;
-    this.#prepare(
-      `INSERT INTO tasks (id, key, tool, payload, priority, status, attempt, max_attempts, timeout_ms, created_at, updated_at, sum)
-       VALUES (?, ?, ?, ?, ?, 'pending', 0, ?, ?, ?, ?, ?)`,
-    ).run(
-      ...[id, key, tool, payload, operation.priority, operation.maxAttempts, operation.timeoutMs],
-      ...[now, now, sumOf(id, tool, payload)],
-    );
-    const log = { tail: '', sequence: 0, truncated: false };
-    const { timeoutMs } = operation;
-    const times = { createdAt: now, updatedAt: now };
-    return {
-      id,
-      tool,
-      payload,
-      status: 'pending',
-      timeoutMs,
-      attempt: 0,
-      ...times,
-      error: null,
-      result: null,
-      log,
-    };
+  #roomAfter<T>(now: number, answer: T): T {
+    this.#retention.makeRoom(now);
+    return answer;
   }
 
-  #lease(now: number): Answers['lease'] {
-    const row = this.#get(
-      `UPDATE tasks SET status = 'running', attempt = attempt + 1, updated_at = ? WHERE seq =
-       (SELECT seq FROM tasks WHERE status = 'pending' ORDER BY priority DESC, seq LIMIT 1) RETURNING *`,
-      now,
-    );
-    if (row === undefined) return null;
-    this.#counts.pending -= 1;
-    return toTask(row as unknown as TaskRow, this.#files.read);
-  }
-
-  #settle(operation: Extract<Operation, { type: 'settle' }>): boolean {
-    const { id, attempt, result, log } = operation;
-    const holds = this.#get(
-      "SELECT 1 FROM tasks WHERE id = ? AND status = 'running' AND attempt = ?",
-      ...[id, attempt],
-    );
-    if (holds === undefined) return false;
-    const isLong = result !== null && Buffer.byteLength(result) > longestInline;
-    const file = isLong ? this.#files.write(id, attempt, result) : null;
-    if (file !== null) this.#written.push(file);
-    this.#prepare(
-      `UPDATE tasks SET status = ?, error = ?, result = ?, result_file = ?, log_tail = ?, log_sequence = ?,
-       log_truncated = ?, updated_at = ? WHERE id = ?`,
-    ).run(
-      ...[operation.status, operation.error, isLong ? null : result, file],
-      ...[log.tail, log.sequence, log.truncated ? 1 : 0, operation.now, id],
-    );
-    this.#counts.finished += 1;
-    this.#forgetOldest(operation.maxFinished);
-    return true;
-  }
-
-  #release({ id, attempt, now }: Extract<Operation, { type: 'release' }>): boolean {
-    const { changes } = this.#prepare(
-      "UPDATE tasks SET status = 'pending', updated_at = ? WHERE id = ? AND status = 'running' AND attempt = ?",
-    ).run(now, id, attempt);
-    this.#counts.pending += Number(changes);
-    return changes > 0;
-  }
-
-  #cancel({ id, maxFinished, now }: Extract<Operation, { type: 'cancel' }>): Answers['cancel'] {
-    const row = this.#get('SELECT status FROM tasks WHERE id = ?', id);
-    if (row === undefined) return 'unknown';
-    if (row['status'] === 'running') return 'cancelling';
-    if (row['status'] !== 'pending') return 'finished';
-    this.#prepare("UPDATE tasks SET status = 'cancelled', updated_at = ? WHERE id = ?").run(now, id);
-    this.#counts.pending -= 1;
-    this.#counts.finished += 1;
-    this.#forgetOldest(maxFinished);
-    return 'cancelled';
-  }
-
-  #find(column: 'id' | 'key', value: string): Answers['get'] {
-    const row = this.#get(`SELECT * FROM tasks WHERE ${column} = ?`, value);
-    return row === undefined ? null : toTask(row as unknown as TaskRow, this.#files.read);
-  }
-
-  #list({ status, limit }: Extract<Operation, { type: 'list' }>): Answers['list'] {
-    const rows =
-      status === null
-        ? this.#prepare('SELECT * FROM tasks ORDER BY seq LIMIT ?').all(limit)
-        : this.#prepare('SELECT * FROM tasks WHERE status = ? ORDER BY seq LIMIT ?').all(status, limit);
-    return rows.map((row) => toTask(row as unknown as TaskRow, this.#files.read));
-  }
-
-  #forgetOldest(kept: number): void {
-    const many = this.#counts.finished - kept;
-    if (many <= 0) return;
-    const gone = this.#prepare(
-      `DELETE FROM tasks WHERE seq IN (SELECT seq FROM tasks WHERE status IN ${finished}
-       ORDER BY updated_at, seq LIMIT ?) RETURNING result_file`,
-    ).all(many);
-    this.#counts.finished -= gone.length;
-    for (const { result_file: file } of gone) if (typeof file === 'string') this.#dropped.push(file);
-  }
-
-  #count(): void {
-    const row = this.#get(
-      `SELECT count(*) FILTER (WHERE status = 'pending') AS pending,
-       count(*) FILTER (WHERE status IN ${finished}) AS finished FROM tasks`,
-    );
-    this.#counts = { pending: Number(row?.['pending']), finished: Number(row?.['finished']) };
+  #sweep(now: number): void {
+    this.#tasks.endQuestions(now - this.#options.limits.retentionMs, now);
+    this.#retention.forgetOld(now);
+    this.#retention.makeRoom(now);
   }
 
   /** Tasks that ran when the process ended run again while their policy allows it; else that is their end. */
-  #recover(now: number): void {
-    this.#database.exec('BEGIN IMMEDIATE');
-    this.#prepare(
-      "UPDATE tasks SET status = 'pending', updated_at = ? WHERE status = 'running' AND attempt < max_attempts",
-    ).run(now);
-    this.#prepare(
-      "UPDATE tasks SET status = 'failed', error = ?, updated_at = ? WHERE status = 'running'",
-    ).run(...[interrupted, now]);
-    this.#database.exec('COMMIT');
-    this.#count();
-    const rows = this.#prepare('SELECT result_file FROM tasks WHERE result_file IS NOT NULL').all();
+  #recover(folder: string, now: number): OpeningNote[] {
+    this.#database.begin();
+    const notes = importFiles(this.#database, folder, this.#options.imports, now);
+    this.#tally.read(this.#database);
+    const rows = this.#database.all(
+      "SELECT * FROM tasks WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq",
+      JSON.stringify(this.#options.held),
+    ) as TaskRow[];
+    const before = this.#tally.counts.pending;
+    for (const row of rows) this.#tasks.lose(row, interrupted, now);
+    const again = this.#tally.counts.pending - before;
+    this.#sweep(now);
+    this.#database.commit();
+    this.#dropped = [];
+    this.#checkOrders();
+    this.#sweepFiles();
+    if (rows.length === 0) return notes;
+    return [...notes, { type: 'interrupted', again, ended: rows.length - again }];
+  }
+
+  /** Everything that is still to be done must be what was ordered. */
+  #checkOrders(): void {
+    const rows = this.#database.iterate(
+      "SELECT id, tool, payload, sum FROM tasks WHERE status IN ('pending', 'input_required')",
+    );
+    for (const row of rows) checkSum(row as TaskRow);
+  }
+
+  #sweepFiles(): void {
+    const rows = this.#database.all(
+      'SELECT result_file FROM tasks WHERE result_file IS NOT NULL',
+    ) as TaskRow[];
     this.#files.sweep(new Set(rows.map(({ result_file: file }) => String(file))));
   }
 
-  #rollBack(): void {
-    // A failed COMMIT may have ended the transaction by itself.
-    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-    for (const file of this.#written) this.#files.remove(file);
-    this.#count();
-  }
-
-  #get(sql: string, ...values: (string | number | null)[]): Record<string, unknown> | undefined {
-    return this.#prepare(sql).get(...values);
-  }
-
-  #prepare(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-}
-
-function openDatabase(path: string): DatabaseSync {
-  return guard(path, () => {
-    const database = new DatabaseSync(path);
+  #rollBack(error: unknown): void {
     try {
-      // One process at a time: a second one is told so, instead of running the same tasks.
-      database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-      const checked = database.prepare('PRAGMA quick_check(1)').get();
-      if (checked?.['quick_check'] !== 'ok') throw damaged(path, String(checked?.['quick_check']));
-      migrate(database, path);
-      return database;
-    } catch (error) {
-      database.close();
-      throw error;
+      this.#database.rollBack();
+    } catch {
+      this.#isBroken = true;
     }
-  });
-}
+    if (isDiskFailure(error)) this.#isBroken = true;
+    for (const file of this.#written) this.#files.remove(file);
+    this.#tally.restore();
+    // What is in the log may fit into the file, and then the log has room again.
+    if (isDiskFull(error) && !this.#isBroken) this.#database.checkpoint();
+  }
 
-/** Runs `open`; what SQLite throws is said in words. */
-function guard<T>(path: string, open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const code = sqliteCode(error);
-    if (code === 11 || code === 26) throw damaged(path, messageOf(error), error);
-    if (code === 5) {
-      throw new StoreError('QueueInUse', `${path} is in use by another process`, {
-        cause: error,
-        remedy: 'End the other agent-server of this workspace first.',
-      });
+  #reopen(): void {
+    try {
+      this.#database.close();
+    } catch {
+      // It is done with either way.
     }
-    throw failureOf(error);
+    this.#database = new Database(this.#path);
+    this.#tasks = this.#tableOf(this.#database);
+    this.#retention = this.#retentionOf(this.#database);
+    this.#tally.read(this.#database);
+    this.#tally.mark();
+    this.#isBroken = false;
+  }
+
+  #tableOf(database: Database): TaskTable {
+    return new TaskTable({
+      database,
+      files: this.#files,
+      limits: this.#options.limits,
+      tally: this.#tally,
+      tell: (change) => this.#changes.push(change),
+      onWritten: (file) => this.#written.push(file),
+    });
+  }
+
+  #retentionOf(database: Database): Retention {
+    return new Retention(database, this.#options.limits, this.#tally, (file) => this.#dropped.push(file));
   }
 }
 
-function damaged(path: string, problem: string, cause?: unknown): StoreError {
-  return new StoreError('QueueDamaged', `${path} is damaged: ${problem}`, {
-    cause,
-    remedy:
-      'Save what can be read of it with the repair command, or move the file away to begin with an empty queue.',
-  });
-}
-
-function failureOf(error: unknown): Error {
-  if (error instanceof StoreError) return error;
-  const code = sqliteCode(error);
-  if (code === undefined && codeOf(error) === undefined)
-    return error instanceof Error ? error : new Error(String(error));
-  if (code === 11 || code === 26) {
-    return new StoreError('QueueDamaged', `the queue is damaged: ${messageOf(error)}`, { cause: error });
-  }
-  return new StoreError('QueueUnavailable', `the queue cannot be written: ${messageOf(error)}`, {
-    cause: error,
-    remedy: 'Make room on the disk of the workspace; the queue goes on by itself.',
-  });
-}
-
-/** Primary result code of SQLite; see sqlite.org/rescode.html. */
-function sqliteCode(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined;
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+/** What was acknowledged may stand behind a place that SQLite takes for the end of its log. */
+function checkLog(path: string): OpeningNote[] {
+  const log = `${path}-wal`;
+  if (!existsSync(log)) return [];
+  const { state } = readLog(readFileSync(log));
+  if (state === 'damaged') throw damaged(path, 'its log cannot be read to its end');
+  return state === 'torn' ? [{ type: 'torn', path: log }] : [];
 }

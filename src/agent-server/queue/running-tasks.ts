@@ -1,0 +1,135 @@
+import type { Clock } from '#kit/clock.ts';
+import { codeOf } from '#kit/errors.ts';
+import type { Progress } from '../source.ts';
+import { createLogTail, type LogTail } from './log-tail.ts';
+import type { HolderOperation, Said } from './outcome-operation.ts';
+import type { Lease, TaskRecord } from './queue.ts';
+import type { StoredLog } from './store/operations.ts';
+import { jsonOrNull, timeText } from './task-record.ts';
+
+export interface RunningTasksOptions {
+  readonly clock: Clock;
+  /** Bytes of log kept for each task, asked when the task starts. */
+  readonly logTailBytes: () => number;
+  readonly record: (operation: HolderOperation) => Promise<boolean>;
+}
+
+/** A task that runs in this process. */
+interface Running {
+  readonly task: TaskRecord;
+  readonly log: LogTail;
+  readonly controller: AbortController;
+  progress: Progress | null;
+  reportedAt: string | undefined;
+  /** What is said of it is being recorded: nobody says anything else any more. */
+  isSettling: boolean;
+}
+
+/** Milliseconds until it is tried again to record what could not be. */
+export const retryMs = 500;
+
+/** The tasks that this process holds, and what the store does not know of them yet. */
+export class RunningTasks {
+  readonly #options: RunningTasksOptions;
+  readonly #running = new Map<string, Running>();
+  readonly #recording = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+
+  constructor(options: RunningTasksOptions) {
+    this.#options = options;
+  }
+
+  ids(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  hold(task: TaskRecord): Lease {
+    const controller = new AbortController();
+    const { logTail: tail, logSeq: sequence, logTruncated: truncated } = task;
+    const log = createLogTail(this.#options.logTailBytes(), { tail, sequence, truncated });
+    const state = { progress: task.progress, reportedAt: undefined, isSettling: false };
+    this.#running.set(task.id, { task, log, controller, ...state });
+    return { task, signal: controller.signal };
+  }
+
+  append(lease: Lease, output: Uint8Array): void {
+    this.#held(lease)?.log.append(output);
+  }
+
+  /** False when the lease is not the current one. */
+  report(lease: Lease, progress: Progress): boolean {
+    const running = this.#held(lease);
+    if (running === undefined || running.isSettling) return false;
+    running.progress = progress;
+    running.reportedAt = timeText(this.#options.clock.now());
+    return true;
+  }
+
+  abort(id: string, reason: Error): void {
+    this.#running.get(id)?.controller.abort(reason);
+  }
+
+  /** Tries until it is recorded, or `close`. False when the lease is not the current one. */
+  async record(lease: Lease, said: Said): Promise<boolean> {
+    const running = this.#held(lease);
+    if (running === undefined || running.isSettling) return false;
+    running.isSettling = true;
+    const recording = this.#persist(running, said);
+    this.#recording.add(recording);
+    try {
+      return await recording;
+    } finally {
+      this.#recording.delete(recording);
+      if (this.#held(lease) === running) this.#running.delete(running.task.id);
+    }
+  }
+
+  /** What the store has of a task, and what only its holder knows. */
+  withHeld(record: TaskRecord): TaskRecord {
+    const running = record.status === 'running' ? this.#running.get(record.id) : undefined;
+    if (running === undefined) return record;
+    const { tail: logTail, sequence: logSeq, truncated: logTruncated } = logOf(running.log);
+    const { progress, reportedAt } = running;
+    return { ...record, updatedAt: reportedAt ?? record.updatedAt, progress, logTail, logSeq, logTruncated };
+  }
+
+  /** Interrupts what runs; what is being recorded is tried once more. Then the holders are told. */
+  async close(interrupted: Said): Promise<void> {
+    this.#closing.abort();
+    const all = [...this.#running.values()];
+    for (const { task, controller } of all)
+      void this.record({ task, signal: controller.signal }, interrupted).catch(() => undefined);
+    await Promise.allSettled(this.#recording);
+    for (const { controller } of all) controller.abort(new Error('The agent-server stops'));
+  }
+
+  /** While the lease is the current one. */
+  #held({ task: { id, attempt } }: Lease): Running | undefined {
+    const running = this.#running.get(id);
+    return running?.task.attempt === attempt ? running : undefined;
+  }
+
+  async #persist({ task, log, progress }: Running, said: Said): Promise<boolean> {
+    const { clock, record } = this.#options;
+    const { id, attempt } = task;
+    const held = { id, attempt, log: logOf(log), progress: jsonOrNull(progress) };
+    for (;;) {
+      const isLast = this.#closing.signal.aborted;
+      try {
+        return await record({ ...said, ...held, now: clock.now() });
+      } catch (error) {
+        if (isLast || !mayBeRecordedLater(error)) throw error;
+        await clock.sleep(retryMs, this.#closing.signal).catch(() => undefined);
+      }
+    }
+  }
+}
+
+/** Nothing was kept of it, and nothing is wrong with it. */
+function mayBeRecordedLater(error: unknown): boolean {
+  return ['QueueUnavailable', 'QueueInUse', 'QueueDamaged'].includes(codeOf(error) ?? '');
+}
+
+function logOf(log: LogTail): StoredLog {
+  return { tail: log.sequence === 0 ? '' : log.text(), sequence: log.sequence, truncated: log.truncated };
+}
