@@ -17,6 +17,7 @@ import type { TaskService } from './tasks/service.ts';
 import { sourceTasks } from './tasks/source-tasks.ts';
 import { createTaskService } from './tasks/task-service.ts';
 import { createConfiguredSource } from './tools/configured-source.ts';
+import { pluginsCommandOf } from './tools/plugins-command.ts';
 import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
 import { httpConnector } from './upstream/http.ts';
@@ -28,6 +29,8 @@ export interface SourceOptions {
   readonly config: AgentServerConfig;
   readonly settings: Settings;
   readonly spawner: Spawner;
+  /** How it was started. */
+  readonly spawnerCommand: readonly string[];
   readonly queue: TaskQueue;
   readonly clock: Clock;
   readonly random: Random;
@@ -76,6 +79,7 @@ export function buildSource(options: SourceOptions): BuiltSource {
         settings,
         agentName: config.agent.name,
         codeFolder: config.paths.code,
+        pluginsCommand: pluginsCommandOf(options.spawnerCommand),
         env: config.env,
       },
     },

@@ -27,7 +27,7 @@ export async function runPluginCall({ folders, command, fields }: PluginsInvocat
       modules,
       folder: process.env['WORKSPACE_PATH'] ?? process.cwd(),
       call,
-      report: (line) => void writeSync(3, `${JSON.stringify(line)}\n`),
+      report: tell,
     });
     // Plugins written for SOPLang find their workspace under this name.
     Object.assign(globalThis, { $$: workspace });
@@ -36,5 +36,14 @@ export async function runPluginCall({ folders, command, fields }: PluginsInvocat
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
     end(1, JSON.stringify({ ok: false, error: messageOf(error) }));
+  }
+}
+
+/** A line on descriptor 3. Lost where that is closed or full: nobody waits for news of a call. */
+function tell(line: object): void {
+  try {
+    writeSync(3, `${JSON.stringify(line)}\n`);
+  } catch {
+    // The call goes on without.
   }
 }

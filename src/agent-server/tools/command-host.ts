@@ -19,6 +19,8 @@ export interface CommandHost {
   readonly settings: Settings;
   readonly agentName: string;
   readonly codeFolder: string;
+  /** Program and arguments that run a tool with `runner: plugins`. */
+  readonly pluginsCommand: readonly string[];
   /** The whole environment of every command; its own `env` is laid over it. */
   readonly env: Readonly<Record<string, string>>;
 }

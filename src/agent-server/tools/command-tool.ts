@@ -7,6 +7,7 @@ import type { CallContext } from '../source.ts';
 import { type ArgumentCheck, compileArguments } from './arguments.ts';
 import { type CommandHost, type CommandTemplate, defineCommand } from './command-host.ts';
 import { toolEnvelope } from './envelope.ts';
+import { withRunner } from './plugins-command.ts';
 import { failureMessage, type Outcome, runCommand } from './run-command.ts';
 import { supportOf } from './task-mode.ts';
 import { readToolEvent, type ToolVerdict } from './tool-events.ts';
@@ -28,7 +29,7 @@ export function createCommandTool(definition: ToolDefinition, host: CommandHost)
   return {
     definition,
     check: compileArguments(name, schema, strips, host.settings.maxValidationMs),
-    template: defineCommand(definition, host, definition.prewarm ?? 0),
+    template: defineCommand(withRunner(definition, host), host, definition.prewarm ?? 0),
     listed: {
       name,
       ...(title !== undefined && { title }),
