@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { startAgentServer } from '#agent-server/server.ts';
-import { testConfig } from '#agent-server/testing/harness.ts';
+import { startQueueThread, testConfig } from '#agent-server/testing/harness.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
 import { silentLog } from '#kit/log.ts';
@@ -74,6 +74,7 @@ const server = await startAgentServer({
   config: testConfig(folder, { ...credentials(), limits: { drainMs: 500 } }),
   listen: { type: 'tcp', host: '127.0.0.1', port: 0 },
   spawnerCommand: [process.execPath, main, 'spawner'],
+  startQueueThread,
   clock: systemClock,
   random: systemRandom,
   log: silentLog,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Agent as HttpAgent, request } from 'undici';
 import { type AgentServer, startAgentServer } from '#agent-server/server.ts';
-import { spawnerCommand, testConfig } from '#agent-server/testing/harness.ts';
+import { spawnerCommand, startQueueThread, testConfig } from '#agent-server/testing/harness.ts';
 import type { Agent } from '#api/agent.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
@@ -70,6 +70,7 @@ export async function startInstance(
     config: config(masters),
     listen: { type: 'tcp', host: '127.0.0.1', port: 0 },
     spawnerCommand,
+    startQueueThread,
   });
   t.after(() => server.close());
   await server.settled;

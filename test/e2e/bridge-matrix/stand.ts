@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startAgentServer } from '#agent-server/server.ts';
-import { spawnerCommand, testConfig } from '#agent-server/testing/harness.ts';
+import { spawnerCommand, startQueueThread, testConfig } from '#agent-server/testing/harness.ts';
 import type { Agent } from '#api/agent.ts';
 import { systemClock } from '#kit/clock.ts';
 import { digestOf } from '#kit/digest.ts';
@@ -83,6 +83,7 @@ async function startAgent(way: Way, folder: string, closers: Close[]): Promise<R
     },
     listen: { type: 'socket', path: join(folder, name) },
     spawnerCommand,
+    startQueueThread,
   });
   closers.push(() => server.close());
   await server.settled;
