@@ -27,6 +27,7 @@ const toolSchema = z.object({
   async: z.optional(z.boolean()),
   timeout: z.optional(milliseconds),
   syncWindowMs: z.optional(milliseconds),
+  maxParallel: z.optional(z.int().check(z.gte(1))),
   retries: z.optional(z.int().check(z.gte(0), z.lte(100))),
   execution: z.optional(z.object({ taskSupport: z.optional(z.enum(['forbidden', 'optional', 'required'])) })),
   inputSchema: z.optional(z.unknown()),

@@ -70,6 +70,7 @@ export function createTaskService({ queue, gate, instance }: TaskServiceOptions)
       return startTaskRunner({
         queue,
         gate,
+        limitOf: (tool) => tools.limitOf?.(tool),
         async execute(lease, onOutput) {
           const onProgress: TaskHooks['onProgress'] = (progress) => queue.report(lease, progress);
           const outcome = await tools.execute(lease, { onOutput, onProgress });

@@ -5,6 +5,8 @@ import type { Progress } from '../source.ts';
 export interface TaskTools {
   /** Throws RpcError `invalidParams` for a tool that is not there and for input that it does not take. */
   admit(tool: string, input: Record<string, unknown>): AdmittedCall;
+  /** Tasks of the tool that may run at once. Default: as many as there are places. */
+  limitOf?(tool: string): number | undefined;
   /**
    * One attempt of a task, with the tool as it is now. Resolves when nothing of it runs any more; rejects when the
    * lease's signal aborts, then too after everything has ended. `lost`: it went down with its process.

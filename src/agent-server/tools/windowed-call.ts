@@ -1,6 +1,6 @@
 import { createLogTail } from '../queue/log-tail.ts';
 import type { TaskRecord } from '../queue/queue.ts';
-import type { CallContext } from '../source.ts';
+import type { CallContext, Progress } from '../source.ts';
 import type { BegunTask } from '../tasks/task-service.ts';
 import type { CommandServices } from './command-host.ts';
 import { type CommandTool, runTool, type ToolEnd, type ToolRun } from './command-tool.ts';
@@ -64,10 +64,15 @@ function toolRun({
 function startLive(tool: CommandTool, run: ToolRun, call: CallContext, { host }: CommandServices): Live {
   const early = createLogTail(host.settings.taskLogTailBytes);
   let task: BegunTask | undefined;
+  let latest: Progress | undefined;
   const onOutput = (bytes: Uint8Array) => (task === undefined ? early.append(bytes) : task.onOutput(bytes));
   const context: CallContext = {
     ...call,
-    onProgress: (progress) => (task === undefined ? call.onProgress?.(progress) : task.onProgress(progress)),
+    onProgress(progress) {
+      latest = progress;
+      if (task === undefined) call.onProgress?.(progress);
+      else task.onProgress(progress);
+    },
     onLog: (...log) =>
       task === undefined ? call.onLog(...log) : task.onOutput(Buffer.from(logLine(...log))),
   };
@@ -76,6 +81,7 @@ function startLive(tool: CommandTool, run: ToolRun, call: CallContext, { host }:
     become(begun) {
       task = begun;
       if (early.sequence > 0) begun.onOutput(Buffer.from(early.text()));
+      if (latest !== undefined) begun.onProgress(latest);
     },
   };
 }

@@ -58,6 +58,12 @@ export const toolSchema = withRules(
         'Milliseconds that a call is waited for. One that takes longer goes on as a durable task, whose id is the answer.',
       )
       .optional(),
+    maxParallel: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .describe('Tasks of this tool that run at once. Default: as many as maxParallelTasks.')
+      .optional(),
     retries: z
       .int()
       .min(0)
