@@ -126,7 +126,7 @@ function judge(taken: readonly Round[], notes: readonly string[]): BenchResult {
     median(taken.map((round) => pick(round)?.[field] ?? Number.NaN));
   const row = (title: string, pick: (round: Round) => AddOutcome | undefined) => [
     title,
-    ...(['perSecond', 'p50', 'p99', 'max'] as const).map((field) => of(pick, field)),
+    ...(['perSecond', 'p50', 'p99', 'max', 'micros'] as const).map((field) => of(pick, field)),
   ];
   const names = (Object.keys(titles) as Single[]).filter((name) => taken[0]?.singles[name] !== undefined);
   const rate = (outcome: AddOutcome | undefined) => outcome?.perSecond ?? Number.NaN;
@@ -144,7 +144,7 @@ function judge(taken: readonly Round[], notes: readonly string[]): BenchResult {
     tables: [
       {
         title: `${taken.length} rounds; ${slice.toLocaleString('en-US')} tasks with ${producers} producers, ${singleSlice.toLocaleString('en-US')} with one`,
-        columns: ['medians', 'tasks/s', 'p50 ms', 'p99 ms', 'max ms'],
+        columns: ['medians', 'tasks/s', 'p50 ms', 'p99 ms', 'max ms', 'CPU µs'],
         rows: [
           row(`the queue, ${producers} producers, from empty`, ({ empty }) => empty),
           row(

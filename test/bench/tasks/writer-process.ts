@@ -17,6 +17,8 @@ export interface AddOutcome {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** CPU of all threads, in microseconds a task. */
+  readonly micros: number;
 }
 
 /** A process that adds tasks in one way; see programs/writer.ts. One order at a time. */

@@ -11,7 +11,7 @@ import { silentLog } from '#kit/log.ts';
 import { systemRandom } from '#kit/random.ts';
 import { cleanEnvironment } from '../../harness/spawn-loop.ts';
 import type { StartTimes } from '../start.ts';
-import { openQueue } from '../writers/durable.ts';
+import { openDurableQueue } from '../writers/durable.ts';
 import { payloadOf } from '../writers/writer.ts';
 
 const [folder = '', bundle = '', calls = ''] = process.argv.slice(2);
@@ -52,7 +52,7 @@ function start(onFirstByte: () => void): Promise<void> {
   });
 }
 
-const queue = await openQueue(folder);
+const queue = openDurableQueue(folder);
 let onFirstByte = () => {};
 let onRun = () => {};
 startTaskRunner({

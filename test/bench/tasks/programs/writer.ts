@@ -40,9 +40,11 @@ async function add(writer: Writer, tasks: number, producers: number): Promise<Ad
       times[number] = performance.now() - begun;
     }
   };
+  const before = process.cpuUsage();
   const begun = performance.now();
   await Promise.all(Array.from({ length: producers }, produce));
   const seconds = (performance.now() - begun) / 1000;
+  const { user, system } = process.cpuUsage(before);
   times.sort(ascending);
   return {
     tasks,
@@ -51,6 +53,7 @@ async function add(writer: Writer, tasks: number, producers: number): Promise<Ad
     p50: percentile(times, 0.5),
     p99: percentile(times, 0.99),
     max: percentile(times, 1),
+    micros: (user + system) / tasks,
   };
 }
 
