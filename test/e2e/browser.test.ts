@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { missingBrowser, startBrowser } from '#test/fixtures/browser/chromium.ts';
 import { createWorkspace, type TestWorkspace } from '#test/fixtures/workspace/workspace.ts';
 
-/** Where screenshots stay, for people: the folder of SCREENSHOTS, else a temporary one. */
-async function pictureFolder(): Promise<string> {
+/** Where screenshots are written: they stay where SCREENSHOTS names a folder. */
+async function pictureFolder(t: TestContext): Promise<string> {
   const { SCREENSHOTS } = process.env;
-  if (SCREENSHOTS === undefined) return mkdtemp(join(tmpdir(), 'pictures-'));
-  await mkdir(SCREENSHOTS, { recursive: true });
-  return SCREENSHOTS;
+  if (SCREENSHOTS !== undefined) {
+    await mkdir(SCREENSHOTS, { recursive: true });
+    t.diagnostic(`pictures are in ${SCREENSHOTS}`);
+    return SCREENSHOTS;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'pictures-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 describe('The browser client in Chromium', { timeout: 240_000, skip: missingBrowser }, () => {
@@ -24,7 +29,7 @@ describe('The browser client in Chromium', { timeout: 240_000, skip: missingBrow
   after(() => workspace.remove());
 
   it('waits for a tool that was queued, and shows how far it is', async (t) => {
-    const folder = await pictureFolder();
+    const folder = await pictureFolder(t);
     const browser = await startBrowser();
     t.after(() => browser.close());
     const page = await browser.open(`${url}/report/index.html`);
@@ -47,6 +52,5 @@ describe('The browser client in Chromium', { timeout: 240_000, skip: missingBrow
       assert.ok((await stat(join(folder, name))).size > 5_000, name);
     }
     assert.deepEqual(page.errors, []);
-    t.diagnostic(`pictures are in ${folder}`);
   });
 });

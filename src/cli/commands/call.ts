@@ -13,6 +13,7 @@ import { formatData, parseOutputFormat } from '../output.ts';
 import type { Router } from '../router.ts';
 import { type Session, withRouter } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
+import { awaitQueued } from '../task/await-queued.ts';
 import { harmless } from '../terminal.ts';
 import { buildArguments, requireArguments } from '../tool-arguments.ts';
 import { contentOf } from '../tool-content.ts';
@@ -26,6 +27,7 @@ interface CallOptions extends GlobalOptions {
   /** The older name of `input`. */
   readonly json?: string;
   readonly verbose?: true;
+  readonly wait: boolean;
   readonly output: string;
 }
 
@@ -40,7 +42,7 @@ Examples:
   ploinky call report -p year=2026 -o json | jq .structuredContent
 
 On a terminal progress is shown on standard error, and what the tool asks is asked: Ctrl-D declines, Ctrl-C cancels.
-Ctrl-C while the tool works cancels the call at the server.
+Ctrl-C while the tool works cancels the call at the server; a tool that is queued (\`async: true\`) goes on.
 
 Exits with 7 when the tool itself answers with an error, with 130 after Ctrl-C.`;
 
@@ -53,6 +55,7 @@ export function addCall(program: Command, cli: Cli): void {
     .option('-p, --param <key=value>', 'an argument; may be repeated', collect)
     .option('--input <object>', 'arguments as a JSON object, @FILE or - (standard input); -p adds to them')
     .option('--json <object>', 'the same as --input')
+    .option('--no-wait', 'of a tool that is queued: print the task’s id and not its result')
     .option('-v, --verbose', 'show what the tool logs, on standard error')
     .option('-o, --output <format>', 'table or wide (text), yaml or json (the whole result)', 'table')
     .addHelpText('after', examples)
@@ -104,12 +107,14 @@ async function callTool(
   requireArguments(args, tool.inputSchema);
   const progress = createCallProgress(cli.terminal);
   try {
-    return await clientFor(cli, { router, tool, options, progress }).call({
+    const result = await clientFor(cli, { router, tool, options, progress }).call({
       method: 'tools/call',
       params: { name: tool.name, arguments: args },
       path: mcpPath(router, agent),
       inputSchema: tool.inputSchema,
     });
+    if (!options.wait) return result;
+    return await awaitQueued(cli, { router, namespace: session.namespace, result, progress });
   } finally {
     progress.clear();
   }

@@ -17,6 +17,10 @@ export interface LiveTask {
   readonly logTruncated: boolean;
   /** `{progress, total?, message?}`. */
   readonly progress: Readonly<Record<string, unknown>> | undefined;
+  /** The tool's, once it has ended. */
+  readonly result: Readonly<Record<string, unknown>> | undefined;
+  /** Why it failed. */
+  readonly error: string | undefined;
 }
 
 export interface LiveRequest {
@@ -37,12 +41,21 @@ export function placeOf({ metadata, status }: Task): Omit<LiveRequest, 'signal'>
 
 /** Undefined: the agent is away, or does not know the task any more. Throws `notRunning` and `failed`. */
 export async function readLiveTask(router: Router, request: LiveRequest): Promise<LiveTask | undefined> {
-  const { namespace, agent, taskId, signal } = request;
+  const { namespace, agent, taskId } = request;
   const query = new URLSearchParams({ agent: `${namespace}/${agent}`, taskId });
+  return readTaskAt(router, `/.ploinky/task?${query}`, request.signal);
+}
+
+/** The same at a path of the router. */
+export async function readTaskAt(
+  router: Router,
+  path: string,
+  signal: AbortSignal,
+): Promise<LiveTask | undefined> {
   const response = await sendToRouter({
     router,
     method: 'GET',
-    path: `/.ploinky/task?${query}`,
+    path,
     headers: { accept: 'application/json' },
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }).catch((error: unknown) => {
@@ -71,12 +84,15 @@ function parse(body: string): Record<string, unknown> | undefined {
   }
 }
 
-function toLive({ status, logTail, logSeq, logTruncated, progress }: Record<string, unknown>): LiveTask {
+function toLive(task: Record<string, unknown>): LiveTask {
+  const { status, logTail, logSeq, logTruncated, progress, result, error } = task;
   return {
     status: typeof status === 'string' ? status : '',
     logTail: typeof logTail === 'string' ? logTail : '',
     logSeq: typeof logSeq === 'number' ? logSeq : 0,
     logTruncated: logTruncated === true,
     progress: isObject(progress) ? progress : undefined,
+    result: isObject(result) ? result : undefined,
+    error: typeof error === 'string' ? error : undefined,
   };
 }
