@@ -7,7 +7,9 @@ import type { Random } from '#kit/random.ts';
 import { proofPath } from '#wire/challenge.ts';
 import { handOverPath } from '#wire/hand-over.ts';
 import type { WireKey } from '#wire/keys.ts';
+import { queuePath } from '#wire/queue-state.ts';
 import { createReplayWindow } from '#wire/replay.ts';
+import { cancelTaskPath, tasksPath } from '#wire/tasks.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { buildSource } from './build-source.ts';
@@ -18,6 +20,8 @@ import { apiProxy } from './http/api-proxy.ts';
 import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
 import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
+import { tellQueueNews } from './http/queue-news.ts';
+import { queueStateHandler } from './http/queue-state.ts';
 import { staticFiles } from './http/static-files.ts';
 import {
   drainedHandler,
@@ -27,6 +31,8 @@ import {
   serveHealth,
   taskStatusHandler,
 } from './http/surfaces.ts';
+import { tellTaskChanges, unendedTaskLines } from './http/task-lines.ts';
+import { cancelTaskHandler, tasksHandler } from './http/tasks.ts';
 import { announceChanges } from './mcp/announce.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
@@ -108,8 +114,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     instance: config.agent.instance,
     maxStreams: settings.maxStreams,
     state: () => ({ ...stateOf(source, services.listing()), idle: activity?.idle ?? false }),
+    beginning: () => unendedTaskLines(tasks),
   });
-  const stopAnnouncing = announceChanges(services, changes);
+  const stopAnnouncing = announceAll({ services, changes, tasks, log });
   const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
   const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets });
@@ -224,6 +231,22 @@ function createServices(
   };
 }
 
+interface Announced extends Pick<Surfaces, 'services' | 'changes' | 'tasks'> {
+  readonly log: Log;
+}
+
+/** To clients and controller: what changes in the lists, of the queue, and of the controller's tasks. */
+function announceAll({ services, changes, tasks, log }: Announced): () => void {
+  const stopLists = announceChanges(services, changes);
+  const stopQueue = tellQueueNews({ tasks, clock: services.clock, send: changes.tell });
+  const stopTasks = tellTaskChanges({ tasks, send: changes.tell, log });
+  return () => {
+    stopLists();
+    stopQueue();
+    stopTasks();
+  };
+}
+
 interface Surfaces {
   readonly options: AgentServerOptions;
   readonly services: McpServices;
@@ -245,7 +268,10 @@ function routesOf(surfaces: Surfaces): Routes {
       ['/ready', readyHandler(status)],
       [drainedPath, drainedHandler(quiet)],
       ['/getTaskStatus', taskStatusHandler(tasks, services.guard)],
+      [queuePath, queueStateHandler(tasks, services.guard, services.clock)],
       [proofPath, proofHandler(keys.current, config.agent.instance)],
+      [tasksPath, tasksHandler(tasks, services.guard)],
+      [cancelTaskPath, cancelTaskHandler(tasks, services.guard)],
       ['/changes', changes.handler],
       [handOverPath, handOverHandler(services.guard, useSecrets)],
     ]),
