@@ -3,11 +3,14 @@ import type { KubeObject } from '#api/meta.ts';
 import { taskResource } from '#api/resources.ts';
 import type { Task } from '#api/task.ts';
 import type { Cli } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
 import { withSession } from '../session.ts';
 import { type ShowRequest, showObjects } from '../show-objects.ts';
 import type { GlobalOptions } from '../target.ts';
 import { agentOf, allPhases, phaseOf } from '../task/phase.ts';
+import { hasResult, readResult } from '../task/result.ts';
 
 interface ShowOptions extends GlobalOptions {
   readonly output: string;
@@ -33,6 +36,7 @@ const getHelp = `
 
 Examples:
   ploinky task get greet-x7k2p
+  ploinky task get greet-x7k2p --result
   ploinky task get greet-x7k2p -o json | jq -r .status.result.content`;
 
 export function addTaskList(task: Command, cli: Cli): void {
@@ -63,11 +67,26 @@ export function addTaskGet(task: Command, cli: Cli): void {
     .command('get <names...>')
     .description('show tasks by name')
     .option('-w, --watch', 'go on and show each change')
+    .option('--result', 'print what the tools answered instead')
     .option('-o, --output <format>', outputHelp, 'table')
     .addHelpText('after', getHelp)
     .action(async (names: string[], _options: unknown, command: Command) => {
-      await show(cli, command.optsWithGlobals<ShowOptions>(), { names, allNamespaces: false });
+      const options = command.optsWithGlobals<ShowOptions & { result?: true }>();
+      if (options.result === true) await printResults(cli, options, names);
+      else await show(cli, options, { names, allNamespaces: false });
     });
+}
+
+async function printResults(cli: Cli, options: ShowOptions, names: readonly string[]): Promise<void> {
+  await withSession(cli, options, async ({ client, namespace }) => {
+    for (const name of names) {
+      const task = await client.get<Task>(taskResource, { namespace, name });
+      if (!hasResult(task)) {
+        throw new CliError(exitCodes.notFound, `task ${name} has no result: it is ${phaseOf(task)}`);
+      }
+      cli.terminal.print(await readResult(cli, options, task));
+    }
+  });
 }
 
 async function show(

@@ -1,13 +1,12 @@
 import { taskResource } from '#api/resources.ts';
 import type { Task } from '#api/task.ts';
-import { isObject } from '#kit/json.ts';
 import { printChanged } from '../changed.ts';
 import type { Cli } from '../context.ts';
+import { nameOfObject } from '../kinds.ts';
 import { formatObjectData, type OutputFormat } from '../output.ts';
 import type { Session } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
-import { harmless } from '../terminal.ts';
-import { contentOf } from '../tool-content.ts';
+import { hasResult, readResult } from './result.ts';
 import { failureOf, waitForTask } from './wait-task.ts';
 import { showTaskProgress } from './watch-progress.ts';
 
@@ -45,29 +44,18 @@ export async function finishTask(
     cli.interrupted.throwIfAborted();
     return;
   }
-  printEnded(cli, ended, format);
-  const failure = failureOf(ended, { told: resultText(ended) !== '' });
+  await printEnded(cli, { ...options, format, detach }, ended);
+  const failure = failureOf(ended, { told: hasResult(ended) });
   if (failure !== undefined) throw failure;
 }
 
-function printEnded({ terminal }: Cli, task: Task, format: OutputFormat): void {
-  if (format === 'json' || format === 'yaml') {
-    terminal.print(formatObjectData([task], { format, single: true }));
-  } else if (format === 'name') terminal.print(`task.ploinky.dev/${task.metadata.name}`);
+async function printEnded(cli: Cli, options: Finish & GlobalOptions, task: Task): Promise<void> {
+  const { terminal } = cli;
+  if (options.format === 'json' || options.format === 'yaml') {
+    terminal.print(formatObjectData([task], { format: options.format, single: true }));
+  } else if (options.format === 'name') terminal.print(nameOfObject(taskResource, task.metadata.name));
   else {
-    const text = resultText(task);
+    const text = await readResult(cli, options, task);
     if (text !== '') terminal.print(text);
-  }
-}
-
-/** What the tool answered, for people; empty: nothing, or it is told with the failure. */
-export function resultText({ status }: Task): string {
-  const { content, blob, bytes } = status?.result ?? {};
-  if (content === undefined) return blob === undefined ? '' : `[${bytes ?? '?'} bytes at ${harmless(blob)}]`;
-  try {
-    const value: unknown = JSON.parse(content);
-    return isObject(value) ? contentOf(value) : harmless(content);
-  } catch {
-    return harmless(content);
   }
 }
