@@ -7,7 +7,7 @@ import type { AgentServer } from '#agent-server/server.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
-import { messageOf } from '#kit/errors.ts';
+import { CodedError, messageOf } from '#kit/errors.ts';
 import { systemRandom } from '#kit/random.ts';
 
 /*
@@ -21,6 +21,7 @@ async function main(): Promise<void> {
   if (invocation.mode === 'spawner') await serveSpawner(invocation);
   else if (invocation.mode === 'plugins') await callPlugin(invocation);
   else if (invocation.mode === 'exec') await exec(invocation);
+  else if (invocation.mode === 'repair-queue') await repair(invocation.folder);
   else await serve(invocation);
 }
 
@@ -59,6 +60,18 @@ async function serveSpawner({
 async function callPlugin(invocation: Extract<Invocation, { mode: 'plugins' }>): Promise<void> {
   const { runPluginCall } = await import('./plugins.ts');
   await runPluginCall(invocation);
+}
+
+async function repair(folder: string): Promise<void> {
+  const { repairQueue } = await import('#agent-server/queue/repair/repair.ts');
+  const { reportText } = await import('#agent-server/queue/repair/report-text.ts');
+  try {
+    process.stdout.write(reportText(repairQueue(folder, systemClock.now())));
+  } catch (error) {
+    const remedy = error instanceof CodedError ? error.remedy : undefined;
+    log.error('The queue of tasks cannot be repaired', { error: messageOf(error), remedy });
+    process.exit(1);
+  }
 }
 
 async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>): Promise<void> {

@@ -19,7 +19,9 @@ export type Invocation =
       /** Everything that the agent runs has the environment of this process too: its image's. */
       readonly inImage: boolean;
     })
-  | (ConfigPlace & { readonly mode: 'exec'; readonly command: readonly [string, ...string[]] });
+  | (ConfigPlace & { readonly mode: 'exec'; readonly command: readonly [string, ...string[]] })
+  /** Puts what can be read of a damaged queue of tasks into a new one. */
+  | { readonly mode: 'repair-queue'; readonly folder: string };
 
 /** One call of a tool with `runner: plugins`; its envelope is on standard input. */
 export interface PluginsInvocation {
@@ -40,11 +42,14 @@ export interface ConfigPlace {
 
 export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--in-image] [--no-tokens]
        agent-server exec (--config-fd N | --config-file PATH) -- COMMAND [ARGUMENT…]
+       agent-server repair-queue --folder PATH
 
 A configuration file is read again when it changes: new keys and forwards are taken up without a restart.
 --instance names the workload where the configuration cannot: a pod's uid.
 --in-image gives tools the environment of the image that the agent-server was started in.
---listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.`;
+--listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.
+repair-queue saves what can be read of a damaged queue of tasks, .tasksQueue in an agent's workspace, while the agent
+does not run; the damaged files are kept in a folder beside it.`;
 
 /** Reads the arguments after the script's name. Throws Usage. */
 export function parseArguments(args: readonly string[]): Invocation {
@@ -52,7 +57,9 @@ export function parseArguments(args: readonly string[]): Invocation {
   if (first === 'spawner' && second !== undefined) return parseSpawner(args.slice(1));
   if (first === 'plugins' && second !== undefined) return parsePlugins(second, rest);
   if (first === 'exec') return parseExec(args.slice(1));
+  if (first === 'repair-queue') return parseRepair(args.slice(1));
   const options = readOptions(args);
+  if (options['folder'] !== undefined) throw wrong('only repair-queue has --folder');
   return {
     mode: 'serve',
     ...configPlace(options),
@@ -84,12 +91,23 @@ function parseExec(args: readonly string[]): Invocation {
   return { mode: 'exec', ...configPlace(options), command: [program, ...rest] };
 }
 
+function parseRepair(args: readonly string[]): Invocation {
+  const { folder, ...others } = readOptions(args);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw wrong(`repair-queue has no --${other}`);
+  if (folder === undefined) throw wrong('repair-queue needs --folder');
+  return { mode: 'repair-queue', folder };
+}
+
 function configPlace({ 'config-fd': fd, 'config-file': file }: Record<string, string>): ConfigPlace {
   if ((fd === undefined) === (file === undefined)) throw wrong('give either --config-fd or --config-file');
   return { configFd: fd === undefined ? undefined : descriptor('--config-fd', fd), configFile: file };
 }
 
-const withValue = new Set(['config-fd', 'config-file', 'instance', 'listen-fd', 'listen', 'listen-socket']);
+const withValue = new Set([
+  ...['config-fd', 'config-file', 'instance', 'listen-fd', 'listen', 'listen-socket'],
+  'folder',
+]);
 
 function readOptions(args: readonly string[]): Record<string, string> {
   const options: Record<string, string> = {};
