@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBundles } from '#main/bundle.ts';
 import { startCluster } from '#test/cluster/provider.ts';
-import { ways } from '#test/conformance/baseline.ts';
+import { taskWays, ways } from '#test/conformance/baseline.ts';
 import { type Row, renderTable } from '#test/conformance/report.ts';
 
 // The official conformance suite against everything that a client reaches, on this machine and on a cluster, which is
@@ -54,7 +54,8 @@ async function measureOnCluster(names: readonly string[]): Promise<Measured> {
 }
 
 await ensureBundles(root, console.log);
-const laptop = await measure(ways, { PLOINKY_PLACE: 'laptop' });
-const cluster = await measureOnCluster(ways.filter((way) => way !== 'direct'));
+const all = [...ways, ...taskWays];
+const laptop = await measure(all, { PLOINKY_PLACE: 'laptop' });
+const cluster = await measureOnCluster(all.filter((way) => !way.endsWith('direct')));
 console.log(`\n${renderTable([...laptop.rows, ...cluster.rows])}`);
 if (!laptop.good || !cluster.good) process.exitCode = 1;

@@ -13,6 +13,12 @@ const path = join(import.meta.dirname, 'expected-failures.json');
  */
 export const ways = ['direct', 'router', 'aggregate', 'stdio', 'bridge-2025', 'bridge-2026'] as const;
 export type Way = (typeof ways)[number];
+/**
+ * The tools that the suite calls as tasks, as commands of an agent: at its agent-server, and behind the router as above.
+ * Nothing is expected to fail there.
+ */
+export const taskWays = ['commands-direct', 'commands', 'commands-aggregate'] as const;
+export type TaskWay = (typeof taskWays)[number];
 /** Which row of docs/bridging.md explains what fails over the bridge, by scenario. */
 const rowsPath = join(import.meta.dirname, 'bridge-rows.json');
 

@@ -1,11 +1,26 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { missingPlace, placeKind } from '#test/fixtures/place/place.ts';
-import { ways as allWays, compare, readBaseline, type Way, writeBaseline } from './baseline.ts';
+import {
+  ways as allWays,
+  compare,
+  readBaseline,
+  type TaskWay,
+  taskWays,
+  type Way,
+  writeBaseline,
+} from './baseline.ts';
 import { type Row, renderMissing, renderTable } from './report.ts';
-import { scoreOf } from './score.ts';
+import { type Score, scoreOf } from './score.ts';
 import { openStand } from './stand.ts';
-import { missingSuite, type RequirementSet, requirementSets, runSuite } from './suite.ts';
+import {
+  missingSuite,
+  type RequirementSet,
+  requirementSets,
+  runSuite,
+  runTaskScenarios,
+  type Scenario,
+} from './suite.ts';
 
 // Measures MCP conformance and prints scores and what is missing:
 //   node test/conformance/run.ts [WAY…] [--requirements 2025-11-25|2026-07-28] [--write] [--rows FILE]
@@ -22,11 +37,13 @@ const { positionals, values } = parseArgs({
 });
 const missing = missingSuite ?? missingPlace;
 if (missing !== undefined && missing !== false) fail(missing);
-const ways = allWays.filter((way) => positionals.length === 0 || positionals.includes(way));
+const isWanted = (way: string) => positionals.length === 0 || positionals.includes(way);
+const ways = allWays.filter(isWanted);
 const sets = requirementSets.filter(
   (set) => values.requirements === undefined || values.requirements === set,
 );
-if (ways.length === 0 || sets.length === 0) fail('Nothing to do: see the head of this file');
+const tasks = sets.includes('2026-07-28') ? taskWays.filter(isWanted) : [];
+if (ways.length + tasks.length === 0 || sets.length === 0) fail('Nothing to do: see the head of this file');
 
 const rows: Row[] = [];
 let differs = false;
@@ -34,6 +51,7 @@ const baseline = await readBaseline();
 const stand = openStand();
 try {
   for (const way of ways) await measure(way, sets);
+  for (const way of tasks) await measureTasks(way);
 } finally {
   await stand.close();
 }
@@ -46,15 +64,26 @@ async function measure(way: Way, wanted: readonly RequirementSet[]): Promise<voi
   const url = await stand.reach(way);
   for (const requirements of wanted) {
     const scenarios = await runSuite(url, requirements);
-    const score = scoreOf(scenarios);
-    rows.push({ way, place: way === 'direct' ? '' : placeKind, requirements, score });
-    process.stdout.write(`\n${way}, ${requirements}, missing:\n${renderMissing(scenarios) || '  nothing'}\n`);
+    const score = note(way, requirements, scenarios);
     const { broken, mended } = compare(baseline[way][requirements], score.failures);
     for (const check of broken) process.stdout.write(`  not in the baseline: ${check}\n`);
     for (const check of mended) process.stdout.write(`  passes now, take it out of the baseline: ${check}\n`);
     differs ||= broken.length + mended.length > 0;
     baseline[way][requirements] = score.failures;
   }
+}
+
+/** Nothing of it is expected to fail. */
+async function measureTasks(way: TaskWay): Promise<void> {
+  const score = note(way, '2026-07-28', await runTaskScenarios(await stand.reach(way)));
+  differs ||= score.failures.length > 0;
+}
+
+function note(way: Way | TaskWay, requirements: RequirementSet, scenarios: readonly Scenario[]): Score {
+  const score = scoreOf(scenarios);
+  rows.push({ way, place: way.endsWith('direct') ? '' : placeKind, requirements, score });
+  process.stdout.write(`\n${way}, ${requirements}, missing:\n${renderMissing(scenarios) || '  nothing'}\n`);
+  return score;
 }
 
 function fail(text: string): never {

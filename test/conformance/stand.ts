@@ -1,15 +1,15 @@
 import { metaKeys } from '#mcp/eras.ts';
 import { createPlace, type Place } from '#test/fixtures/place/place.ts';
 import { type Front, startFront } from '#test/fixtures/round-robin/front.ts';
-import type { Way } from './baseline.ts';
-import { addConformanceAgent, type Direct, startDirect, type Variant } from './targets.ts';
+import type { TaskWay, Way } from './baseline.ts';
+import { addConformanceAgent, type Direct, startCommands, startDirect, type Variant } from './targets.ts';
 
 // Where the server is measured: by itself (the control: what it fails there is the fixture's fault), and as an agent
 // behind two routers, of which each takes every other request.
 
 export interface Stand {
   /** Brings the way about, in place of the one before it, and says where it is reached. */
-  reach(way: Way): Promise<string>;
+  reach(way: Way | TaskWay): Promise<string>;
   /** Requests that each of the routers got so far; none without routers. */
   readonly taken: readonly number[];
   close(): Promise<void>;
@@ -17,12 +17,16 @@ export interface Stand {
 
 const agentPath = '/mcps/conformance/mcp';
 const plain: Variant = {};
-const behind: Record<Exclude<Way, 'direct'>, { readonly path: string; readonly variant: Variant }> = {
+const commands: Variant = { commands: true };
+type Behind = Exclude<Way | TaskWay, 'direct' | 'commands-direct'>;
+const behind: Record<Behind, { readonly path: string; readonly variant: Variant }> = {
   router: { path: agentPath, variant: plain },
   aggregate: { path: '/mcp', variant: plain },
   stdio: { path: agentPath, variant: { stdio: true } },
   'bridge-2025': { path: agentPath, variant: { eras: '2025' } },
   'bridge-2026': { path: agentPath, variant: { eras: '2026' } },
+  commands: { path: agentPath, variant: commands },
+  'commands-aggregate': { path: '/mcp', variant: commands },
 };
 
 interface Ground {
@@ -34,6 +38,7 @@ interface Ground {
 /** What it needs is started when the first way asks for it. */
 export function openStand(): Stand {
   let direct: Direct | undefined;
+  let commandsDirect: Direct | undefined;
   let place: Place | undefined;
   let ground: Ground | undefined;
   let present: Variant | undefined;
@@ -53,6 +58,10 @@ export function openStand(): Stand {
         direct ??= await startDirect();
         return direct.url;
       }
+      if (way === 'commands-direct') {
+        commandsDirect ??= await startCommands();
+        return commandsDirect.url;
+      }
       const { path, variant } = behind[way];
       ground ??= await findGround();
       if (present !== variant) {
@@ -64,6 +73,7 @@ export function openStand(): Stand {
     },
     async close() {
       await direct?.stop();
+      await commandsDirect?.stop();
       await ground?.front.close();
       await place?.remove();
     },

@@ -54,6 +54,35 @@ export async function runSuite(url: string, requirements: RequirementSet): Promi
   }
 }
 
+/** Those of the extension for tasks that check anything. */
+export const taskScenarios = [
+  'tasks-lifecycle',
+  'tasks-capability-negotiation',
+  'tasks-wire-fields',
+  'tasks-request-state-removal',
+  'tasks-mrtr-input',
+  'tasks-request-headers',
+  'tasks-dispatch-and-envelope',
+  'tasks-required-task-error',
+  'tasks-mrtr-composition',
+];
+
+/** Measures tasks alone, for a server without the other tools that the suite calls. */
+export async function runTaskScenarios(url: string): Promise<Scenario[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  const scenarios: Scenario[] = [];
+  try {
+    for (const name of taskScenarios) {
+      const args = ['server', '--url', url, '--scenario', name, '-o', folder, '--timeout', '15000'];
+      await runProgram(process.execPath, [join(home, 'dist/index.js'), ...args]);
+      scenarios.push({ name, scored: true, checks: await readChecks(folder, name) });
+    }
+    return scenarios;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function readScored(requirements: RequirementSet): Promise<ReadonlySet<string>> {
   const text = await readFile(join(home, 'requirements', `${requirements}.yaml`), 'utf8');
   return new Set((parse(text) as { server: string[] }).server);

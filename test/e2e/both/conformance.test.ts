@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { compare, readBaseline, type Way } from '#test/conformance/baseline.ts';
+import { compare, readBaseline, type TaskWay, type Way } from '#test/conformance/baseline.ts';
 import { renderMissing, renderTable } from '#test/conformance/report.ts';
 import { scoreOf } from '#test/conformance/score.ts';
 import { openStand } from '#test/conformance/stand.ts';
-import { missingSuite, type RequirementSet, requirementSets, runSuite } from '#test/conformance/suite.ts';
+import {
+  missingSuite,
+  type RequirementSet,
+  requirementSets,
+  runSuite,
+  runTaskScenarios,
+  taskScenarios,
+} from '#test/conformance/suite.ts';
 import { missingPlace, placeKind } from '#test/fixtures/place/place.ts';
 
 // The official conformance suite against one server, by itself and as an agent behind two routers that take every
@@ -19,6 +26,11 @@ const ways: readonly (readonly [Way, string])[] = [
   ['stdio', 'the same agent on standard input and output'],
   ['bridge-2025', 'the same agent without revision 2026-07-28'],
   ['bridge-2026', 'the same agent with revision 2026-07-28 alone'],
+];
+const taskWays: readonly (readonly [TaskWay, string])[] = [
+  ['commands-direct', 'an agent-server by itself'],
+  ['commands', 'an agent, below /mcps'],
+  ['commands-aggregate', 'the same agent at /mcp'],
 ];
 /** What a cluster has of its own is between client, routers and agent-server, not behind it. */
 const onCluster: readonly Way[] = ['router', 'aggregate'];
@@ -64,5 +76,23 @@ describe('The conformance suite', { skip: missingPlace || missingSuite, timeout:
         );
       });
     }
+  }
+
+  for (const [way, name] of taskWays) {
+    if (placeKind !== 'laptop' && way === 'commands-direct') continue;
+    it(`has its tasks from commands of ${name}`, async (t) => {
+      const url = await stand.reach(way);
+      const before = stand.taken;
+      const scenarios = await runTaskScenarios(url);
+      const score = scoreOf(scenarios);
+      t.diagnostic(renderTable([{ way, place: placeKind, requirements: '2026-07-28', score }]));
+      assert.deepEqual(score.failures, [], `these fail:\n${renderMissing(scenarios)}`);
+      assert.equal(score.scenarios.passed, taskScenarios.length);
+      const shares = stand.taken.map((taken, index) => taken - (before[index] ?? 0));
+      assert.ok(
+        way === 'commands-direct' || shares.every((share) => share > 20),
+        `each router took some: ${shares}`,
+      );
+    });
   }
 });
