@@ -38,7 +38,7 @@ objects (-p user.name=Ana); a list is given whole (-p 'tags=["a","b"]') or item 
 Examples:
   ploinky call greet -p name=Ana
   ploinky call files search_files -p path=. -p pattern='*.md'      the agent, then its tool
-  ploinky call greet --input '{"name":"Ana"}'                      also @FILE, or - for standard input
+  ploinky call greet --input '{"name":"Ana"}'                      also a file, or - for standard input
   ploinky call report -p year=2026 -o json | jq .structuredContent
 
 On a terminal progress is shown on standard error, and what the tool asks is asked: Ctrl-D declines, Ctrl-C cancels.
@@ -53,7 +53,7 @@ export function addCall(program: Command, cli: Cli): void {
     .description('call a tool through the router and print what it answers')
     .option('-a, --agent <name>', 'the agent whose tool it is, where several have one of that name')
     .option('-p, --param <key=value>', 'an argument; may be repeated', collect)
-    .option('--input <object>', 'arguments as a JSON object, @FILE or - (standard input); -p adds to them')
+    .option('--input <object>', 'arguments as a JSON object, a file or - (standard input); -p adds to them')
     .option('--json <object>', 'the same as --input')
     .option('--no-wait', 'of a tool that is queued: print the task’s id and not its result')
     .option('-v, --verbose', 'show what the tool logs, on standard error')
