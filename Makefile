@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway hostile soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
+.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway bench-tasks durability hostile soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -67,6 +67,13 @@ bench-cluster: setup ## Measure controller and routers on a real Kubernetes, wit
 bench-gateway: setup ## Measure the router beside other MCP gateways, each on one core
 	@$(NODE) scripts/setup.ts bench
 	@$(NODE) scripts/bench-gateway.ts $(FLAGS)
+
+bench-tasks: setup ## Measure queued tasks, and the processes that carry tools out
+	@$(NODE) scripts/setup.ts bench
+	@$(NODE) scripts/bench-tasks.ts $(FLAGS)
+
+durability: setup ## Kill, tear and fill up the queue of tasks; see that nothing acknowledged is lost
+	@$(NODE) scripts/durability.ts $(FLAGS)
 
 soak: setup ## Make a million calls in 50,000 sessions; see that nothing is left of them
 	@$(NODE) scripts/soak.ts $(FLAGS)
