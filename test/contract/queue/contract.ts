@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Lease, NewTask, TaskQueue } from '#agent-server/queue/queue.ts';
+import type { TaskQueue } from '#agent-server/queue/queue.ts';
+import { type Check, leased, result, task } from './checks.ts';
+import { orderContract } from './order.ts';
+import { questionContract } from './questions.ts';
 
-/** What every TaskQueue must do. `make` gives an empty one with room for 100-byte logs, 5 finished and 7 waiting tasks. */
+/**
+ * What every TaskQueue must do. `make` gives an empty one with room for 100-byte logs, 5 finished, 7 waiting and 3 asking
+ * tasks.
+ */
 export function queueContract(name: string, make: (t: TestContext) => Promise<TaskQueue>): void {
-  const timeout = 20_000;
-  const task = (toolName: string, more: Partial<NewTask> = {}): NewTask => ({
-    toolName,
-    payload: { n: toolName },
-    ...more,
-  });
-  const check = (what: string, body: (queue: TaskQueue) => Promise<void>) =>
-    test(`${name}: ${what}`, { timeout }, async (t) => {
+  const check: Check = (what, body) =>
+    test(`${name}: ${what}`, { timeout: 20_000 }, async (t) => {
       const queue = await make(t);
       t.after(() => queue.close());
       await body(queue);
     });
-  const leased = async (queue: TaskQueue): Promise<Lease> => {
-    const lease = await queue.lease();
-    assert.ok(lease);
-    return lease;
-  };
-  const result = { content: [{ type: 'text', text: 'done' }] };
+  lifeContract(check);
+  bookkeepingContract(check);
+  orderContract(check);
+  questionContract(check);
+}
 
+function lifeContract(check: Check): void {
   check('an enqueued task has an id, its payload and no outcome', async (queue) => {
     const record = await queue.enqueue(task('a', { timeoutMs: 5 }));
     assert.match(record.id, /^[0-9a-f]{16}$/);
@@ -100,7 +100,9 @@ export function queueContract(name: string, make: (t: TestContext) => Promise<Ta
     await queue.settle(lease, { status: 'cancelled' });
     assert.equal((await queue.get(id))?.status, 'cancelled');
   });
+}
 
+function bookkeepingContract(check: Check): void {
   check('the log keeps its end, counts its pieces and takes nothing after the outcome', async (queue) => {
     const { id } = await queue.enqueue(task('a'));
     const lease = await leased(queue);

@@ -7,5 +7,5 @@ import { openQueue } from './open-queue.ts';
 queueContract('durable', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'queue-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  return openQueue(join(folder, '.tasksQueue'), { limits: { maxFinished: 5, maxPending: 7 } });
+  return openQueue(join(folder, '.tasksQueue'), { limits: { maxFinished: 5, maxPending: 7, maxAsking: 3 } });
 });
