@@ -7,6 +7,7 @@ import type { TaskRow } from '../store/rows.ts';
 import { sumOf } from '../store/rows.ts';
 import { migrate } from '../store/schema.ts';
 import { StoreError } from '../store/store-error.ts';
+import { isInUse } from './check-files.ts';
 import { imageOf } from './image.ts';
 import { leafRows } from './leaf-rows.ts';
 import { type LogReading, readLog } from './log-file.ts';
@@ -58,19 +59,10 @@ export function repairQueue(folder: string, now: number): RepairReport {
 }
 
 function refuseInUse(path: string): void {
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(path, { readOnly: true });
-    database.prepare('SELECT count(*) FROM sqlite_schema').get();
-  } catch (error) {
-    if (typeof error !== 'object' || error === null || !('errcode' in error) || error.errcode !== 5) return;
-    throw new StoreError('QueueInUse', `${path} is in use by another process`, {
-      cause: error,
-      remedy: 'End the agent first; a queue is repaired while nobody has it open.',
-    });
-  } finally {
-    database?.close();
-  }
+  if (!isInUse(path)) return;
+  throw new StoreError('QueueInUse', `${path} is in use by another process`, {
+    remedy: 'End the agent first; a queue is repaired while nobody has it open.',
+  });
 }
 
 function writeRepaired(folder: string, part: string): Omit<RepairReport, 'damagedFolder'> {

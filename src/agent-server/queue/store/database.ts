@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import { migrate } from './schema.ts';
@@ -7,12 +8,14 @@ import { StoreError } from './store-error.ts';
 export class Database {
   readonly path: string;
   readonly #database: DatabaseSync;
+  readonly #pageSize: number;
   readonly #statements = new Map<string, StatementSync>();
 
   /** Makes the file when there is none. Throws StoreError. */
   constructor(path: string) {
     this.path = path;
     this.#database = openDatabase(path);
+    this.#pageSize = Number(this.#database.prepare('PRAGMA page_size').get()?.['page_size']);
   }
 
   get(sql: string, ...values: SQLInputValue[]): unknown {
@@ -41,6 +44,10 @@ export class Database {
     this.#prepare('COMMIT').run();
   }
 
+  /**
+   * What a failed flush left in the log is not taken back by this, but overwritten by the next transaction: SQLite's
+   * connection knows where. One that is opened meanwhile would take it for committed: see `dropTail`.
+   */
   rollBack(): void {
     // A failed COMMIT may have ended the transaction by itself.
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -53,6 +60,27 @@ export class Database {
     } catch {
       // The log stays as it is, and is read at the next start.
     }
+  }
+
+  /** As `checkpoint`, and throws when it could not be done. */
+  carryOver(): void {
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Removes what a transaction that failed left in the log: a later start would take it for acknowledged. */
+  dropTail(): void {
+    try {
+      const told = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)').get();
+      const frames = Number(told?.['log']);
+      if (frames >= 0)
+        truncateSync(`${this.path}-wal`, frames === 0 ? 0 : 32 + frames * (24 + this.#pageSize));
+    } catch {
+      // It is overwritten by the next transaction.
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#database.isOpen;
   }
 
   close(): void {
@@ -75,8 +103,8 @@ function openDatabase(path: string): DatabaseSync {
     try {
       // One process at a time: a second one is told so, instead of running the same tasks.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-      const checked = database.prepare('PRAGMA quick_check(1)').get();
-      if (checked?.['quick_check'] !== 'ok') throw damaged(path, String(checked?.['quick_check']));
+      const checked = database.prepare('PRAGMA integrity_check(1)').get();
+      if (checked?.['integrity_check'] !== 'ok') throw damaged(path, String(checked?.['integrity_check']));
       migrate(database, path);
       return database;
     } catch (error) {
@@ -92,15 +120,17 @@ export function guard<T>(path: string, open: () => T): T {
     return open();
   } catch (error) {
     const code = sqliteCode(error);
-    if (isDamage(code)) throw damaged(path, messageOf(error), error);
-    if (code === 5) {
-      throw new StoreError('QueueInUse', `${path} is in use by another process`, {
-        cause: error,
-        remedy: 'End the other agent-server of this workspace first.',
-      });
-    }
-    throw failureOf(error, path);
+    // Its statements are right: tables that do not fit them are not what was written.
+    if (isDamage(error) || code === 1) throw damaged(path, messageOf(error), error);
+    throw code === 5 ? inUse(path, error) : failureOf(error, path);
   }
+}
+
+export function inUse(path: string, cause?: unknown): StoreError {
+  return new StoreError('QueueInUse', `${path} is in use by another process`, {
+    cause,
+    remedy: 'End the other agent-server of this workspace first.',
+  });
 }
 
 export function damaged(path: string, problem: string, cause?: unknown): StoreError {
@@ -116,19 +146,21 @@ export function failureOf(error: unknown, path: string): Error {
   const code = sqliteCode(error);
   if (code === undefined && codeOf(error) === undefined)
     return error instanceof Error ? error : new Error(String(error));
-  if (isDamage(code)) return damaged(path, messageOf(error), error);
+  if (isDamage(error)) return damaged(path, messageOf(error), error);
   return new StoreError('QueueUnavailable', `the queue cannot be written: ${messageOf(error)}`, {
     cause: error,
     remedy: 'Make room on the disk of the workspace; the queue goes on by itself.',
   });
 }
 
-/** SQLITE_CORRUPT, SQLITE_NOTADB. */
-function isDamage(code: number | undefined): boolean {
-  return code === 11 || code === 26;
+/** SQLITE_CORRUPT, SQLITE_NOTADB, and a file that is shorter than it says (SQLITE_IOERR_SHORT_READ). */
+function isDamage(error: unknown): boolean {
+  const code = sqliteCode(error);
+  const isShort = typeof error === 'object' && error !== null && 'errcode' in error && error.errcode === 522;
+  return code === 11 || code === 26 || isShort;
 }
 
-/** The disk failed under SQLite (SQLITE_IOERR): what its connection holds in memory is not to be relied on. */
+/** The disk failed under SQLite (SQLITE_IOERR). */
 export function isDiskFailure(error: unknown): boolean {
   return sqliteCode(error) === 10;
 }

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLog } from '../repair/log-file.ts';
-import { Database, damaged, failureOf, guard, isDiskFailure, isDiskFull } from './database.ts';
+import { checkFiles } from '../repair/check-files.ts';
+import { Database, damaged, failureOf, guard, inUse, isDiskFailure, isDiskFull } from './database.ts';
 import { type ImportNote, importFiles, interrupted, moveAside } from './import-file.ts';
 import {
   type Answer,
@@ -48,7 +48,7 @@ export class TaskStore {
   #database: Database;
   #tasks: TaskTable;
   #retention: Retention;
-  /** The disk failed: what the connection holds in memory is not to be relied on. */
+  /** It could not even be rolled back: what the connection holds in memory is not to be relied on. */
   #isBroken = false;
   #changes: StoredChange[] = [];
   /** Files of this transaction: those to remove if it fails, and those to remove once it has not. */
@@ -67,13 +67,14 @@ export class TaskStore {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return openResultFiles(join(folder, 'results'));
     });
+    const torn = guard(this.#path, () => checkFolder(folder, this.#path));
     this.#database = new Database(this.#path);
     this.#tasks = this.#tableOf(this.#database);
     this.#retention = this.#retentionOf(this.#database);
     try {
-      // Nothing was written yet, and nobody else can.
-      const torn = guard(this.#path, () => checkLog(this.#path));
       this.notes = [...torn, ...guard(this.#path, () => this.#recover(folder, now))];
+      // What was not written whole goes: it must not be found again behind what is written now.
+      if (torn.length > 0) this.#database.checkpoint();
     } catch (error) {
       this.#database.close();
       throw error;
@@ -204,7 +205,7 @@ export class TaskStore {
     } catch {
       this.#isBroken = true;
     }
-    if (isDiskFailure(error)) this.#isBroken = true;
+    if (isDiskFailure(error) || isDiskFull(error)) this.#database.dropTail();
     for (const file of this.#written) this.#files.remove(file);
     this.#tally.restore();
     // What is in the log may fit into the file, and then the log has room again.
@@ -212,10 +213,10 @@ export class TaskStore {
   }
 
   #reopen(): void {
-    try {
+    // By the connection that knows what was acknowledged: the log may hold what was not.
+    if (this.#database.isOpen) {
+      this.#database.carryOver();
       this.#database.close();
-    } catch {
-      // It is done with either way.
     }
     this.#database = new Database(this.#path);
     this.#tasks = this.#tableOf(this.#database);
@@ -242,10 +243,9 @@ export class TaskStore {
 }
 
 /** What was acknowledged may stand behind a place that SQLite takes for the end of its log. */
-function checkLog(path: string): OpeningNote[] {
-  const log = `${path}-wal`;
-  if (!existsSync(log)) return [];
-  const { state } = readLog(readFileSync(log));
-  if (state === 'damaged') throw damaged(path, 'its log cannot be read to its end');
-  return state === 'torn' ? [{ type: 'torn', path: log }] : [];
+function checkFolder(folder: string, path: string): OpeningNote[] {
+  const found = checkFiles(folder);
+  if (found.state === 'in use') throw inUse(path);
+  if (found.state === 'damaged') throw damaged(path, found.problem);
+  return found.state === 'torn' ? [{ type: 'torn', path: found.path }] : [];
 }
