@@ -33,8 +33,8 @@ const dependencySchema = z.strictObject({
 });
 
 export const agentSpecSchema = z.strictObject({
-  role: dnsLabel.describe('Queue that the agent takes Tasks from. Default: its name.').optional(),
-  capabilities: notYet(capabilities)
+  role: dnsLabel.describe('Tasks of this role go to any Agent that has it. Default: its name.').optional(),
+  capabilities: capabilities
     .describe('What it can do; matched with a Task’s requiredCapabilities.')
     .optional(),
   runtime: runtimeSchema.describe('What it runs on, and how many of it.').prefault({}),

@@ -141,8 +141,6 @@ const taskKind: Kind = {
   ],
   maxNameLength: 253,
   namePattern: subdomainPattern,
-  unimplemented:
-    'Tasks are not implemented yet: nothing runs for them. Call the tool through the router instead.',
   transition: {
     rule: 'has(oldSelf.schedule) || oldSelf.suspend || self == oldSelf',
     message:

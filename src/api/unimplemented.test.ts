@@ -51,7 +51,22 @@ describe('Fields that nothing carries out are named, never ignored', () => {
       { selector: {}, mcp: { resources: {} }, backends: {}, blobs: {}, rateLimit: { requestsPerMinute: 1 } },
       ['spec.blobs', 'spec.rateLimit'],
     ],
-    ['Task', { role: 'x', tool: 'y' }, ['spec']],
+    ['Agent', { capabilities: ['zfs'] }, []],
+    ['Task', { role: 'x', tool: 'y', dependsOn: [{ name: 'z' }], isolation: 'Pod' }, []],
+    [
+      'Task',
+      {
+        role: 'x',
+        tool: 'y',
+        approval: {},
+        estimatedTokens: 1,
+        parentRef: { name: 'z' },
+        context: { a: 1 },
+        plugins: ['p'],
+      },
+      ['spec.approval', 'spec.estimatedTokens', 'spec.parentRef', 'spec.context', 'spec.plugins'],
+    ],
+    ['Task', { role: 'x', session: { prompt: 'p', new: {} } }, ['spec.session']],
   ];
   for (const [kind, spec, expected] of cases) {
     it(`${kind} ${JSON.stringify(spec).slice(0, 90)} → ${expected.join(', ') || 'nothing'}`, () => {

@@ -1,5 +1,5 @@
 import type { Agent } from '#api/agent.ts';
-import { staticRootAnnotation } from '#api/labels.ts';
+import { staticRootAnnotation, taskLabel } from '#api/labels.ts';
 import type { Route } from '#api/route.ts';
 import { sha256Hex } from '#kit/digest.ts';
 import { keyTextOf } from '#kube/key.ts';
@@ -79,8 +79,10 @@ class Keeper implements TableKeeper {
       this.removeAgent(agent);
       return;
     }
-    const { name, namespace = '' } = metadata;
-    this.#roster(namespace).put(name, metadata.labels ?? {});
+    const { name, namespace = '', labels = {} } = metadata;
+    // One that was made for a Task calls others as any does, and is called by nobody.
+    if (labels[taskLabel] === undefined) this.#roster(namespace).put(name, labels);
+    else this.#roster(namespace).remove(name);
     const wantsRoot = metadata.annotations?.[staticRootAnnotation] === 'true';
     this.#putRoot(agent, wantsRoot ? `${metadata.creationTimestamp ?? ''} ${name}` : undefined);
     const key = keyTextOf(agent);

@@ -56,10 +56,16 @@ export function identityOf(agent: Agent): AgentIdentity {
 
 /**
  * Everything whose change needs a new sandbox. Egress rules are not in it: the proxy follows them while the
- * agent runs. Referenced values are in it by their revision.
+ * agent runs. Nor is what only says who does a Task. Referenced values are in it by their revision.
  */
 function specHash(facts: AgentFacts, runtimeClass: string): string {
-  const { network: _network, dependsOn: _dependsOn, runtime, ...rest } = facts.agent.spec;
+  const {
+    network: _network,
+    dependsOn: _dependsOn,
+    capabilities: _capabilities,
+    runtime,
+    ...rest
+  } = facts.agent.spec;
   const { image, resources } = runtime;
   return digestOf({
     templateRevision,

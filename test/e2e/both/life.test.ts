@@ -118,7 +118,8 @@ describe('The life of an agent', { skip: missingPlace, timeout: 900_000 }, () =>
   });
 
   it('is told in words when a Task asks for what is not there yet', async () => {
-    await place.ploinky('apply', '-f', await file(task));
+    const asking = { ...task, spec: { ...task.spec, estimatedTokens: 5 } };
+    await place.ploinky('apply', '-f', await file(asking));
     await waitFor('task', 'later', 'Accepted', 'NotImplemented');
     await place.must('delete', 'task', 'later');
   });
