@@ -3,12 +3,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
+import { descendants, readRecords } from '#test/fixtures/workspace/traces.ts';
+import { locateWorkspace } from '#workspace/host.ts';
 
 // Task resources on a laptop and on a cluster: run, retried, timed out, dependent, scheduled, cancelled, in a sandbox
 // or pod of their own, and killed in the middle.
 
 const input = `const { input } = JSON.parse(await new Response(process.stdin).text());
-import { appendFileSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 const place = (name) => process.env.WORKSPACE_PATH + '/' + name;
 const runs = (name) => { appendFileSync(place(name), 'x'); return readFileSync(place(name), 'utf8').length; };
 `;
@@ -19,10 +21,6 @@ const code = {
 runs('began-' + input.id); setTimeout(() => console.log('slept'), input.ms);`,
   'count.mjs': `${input}console.log(existsSync(place(input.name)) ? readFileSync(place(input.name), 'utf8').length : 0);`,
   'die.mjs': `${input}if (runs('die-' + input.id) > 1) { console.log('survived'); process.exit(0); }
-for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
-  let line = ''; try { line = readFileSync('/proc/' + pid + '/cmdline', 'utf8'); } catch { continue; }
-  if (/agent-server\\.mjs/.test(line) && /instance/.test(line) && !/spawner/.test(line)) process.kill(Number(pid), 'SIGKILL');
-}
 setTimeout(() => undefined, 60_000);`,
 };
 const object = { type: 'object', additionalProperties: true };
@@ -248,19 +246,26 @@ describe('Tasks', { skip: missingPlace, timeout: 900_000 }, () => {
       ['twice', { limit: 1 }, ['Succeeded', 2, 'Succeeded']],
     ] as const) {
       await make(task(name, 'die', { id: name }, retry && { retry }));
-      if (place.kind === 'cluster') await killPod(name);
+      await inPhase(name, 'Running');
+      await (place.kind === 'cluster' ? killPod() : killServer());
       const status = await ended(name);
       assert.deepEqual([status.phase, status.attempts, complete(status)], expected, JSON.stringify(status));
     }
   });
 
-  /** In a pod the agent-server is the first process, which nothing inside can kill. */
-  async function killPod(name: string): Promise<void> {
-    await inPhase(name, 'Running');
-    const { kubectl } = place;
-    assert.ok(kubectl);
+  async function killPod(): Promise<void> {
     const selector = ['-l', 'ploinky.dev/agent=worker'];
-    await kubectl('delete', 'pods', ...selector, '--force', '--grace-period=0', '--wait=false');
+    const { code = 1 } =
+      (await place.kubectl?.('delete', 'pods', ...selector, '--force', '--grace-period=0', '--wait=false')) ??
+      {};
+    assert.equal(code, 0);
+  }
+  async function killServer(): Promise<void> {
+    const records = readRecords(await locateWorkspace(place.folder, process.env));
+    const shim = records.find(({ workload }) => workload.name === 'worker')?.shim.pid;
+    const server = descendants(shim ?? 0).find(({ about }) => about.includes('/Agent/agent-server.mjs'));
+    assert.ok(server, 'the agent-server is not below its shim');
+    process.kill(server.pid, 'SIGKILL');
   }
 
   it('are made by a schedule, and end with it', async () => {
