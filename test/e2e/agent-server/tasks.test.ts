@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
@@ -11,16 +9,13 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { type TestServer, testServer } from '#agent-server/testing/harness.ts';
-import { systemClock } from '#kit/clock.ts';
-import { silentLog } from '#kit/log.ts';
-import { systemRandom } from '#kit/random.ts';
 import { metaKeys, tasksExtension } from '#mcp/eras.ts';
 import { nameHeaderOf } from '#mcp/headers.ts';
-import { buildRouter } from '#router/app.ts';
 import { editableTables, master } from '#router/testing/harness.ts';
 import { agentNamed } from '#routing/testing.ts';
 import { checkout } from '#test/fixtures/workspace/workspace.ts';
 import { deriveAgentKey } from '#wire/keys.ts';
+import { startRouter } from './task-places.ts';
 
 // Tasks through routers and agent-servers as they are, before servers of either era: an SDK's client of 2025-11-25,
 // and requests of 2026-07-28.
@@ -64,21 +59,6 @@ function agentAt(name: string, servers: Readonly<Record<string, TestServer>>) {
   }));
   return agentNamed(name, { uid: `uid-${name}`, status: { endpoints, toolsDigest: 'd', conditions: [] } });
 }
-
-async function startRouter(t: TestContext, tables: ReturnType<typeof editableTables>): Promise<string> {
-  const common = { clock: systemClock, random: systemRandom, log: silentLog };
-  const router = buildRouter({ ...common, tables, keys: { current: () => masters }, version: '0.0.0' });
-  const server = createServer(router.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await router.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const masters = [master];
 
 /** A request of 2026-07-28 of a client that takes tasks. */
 async function ask(url: string, method: string, params: Record<string, unknown>, capabilities = {}) {
