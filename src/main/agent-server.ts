@@ -1,8 +1,10 @@
 import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import type { Worker } from 'node:worker_threads';
 import { AgentServerError } from '#agent-server/errors.ts';
 import { type ConfigPlace, type Invocation, parseArguments } from '#agent-server/process/arguments.ts';
 import { createLineLog } from '#agent-server/process/line-log.ts';
+import type { ThreadData } from '#agent-server/queue/store/thread.ts';
 import type { AgentServer } from '#agent-server/server.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import { systemClock } from '#kit/clock.ts';
@@ -34,6 +36,13 @@ async function serveQueue(): Promise<void> {
   const { parentPort, workerData } = await import('node:worker_threads');
   const { serveStore } = await import('#agent-server/queue/store/thread.ts');
   if (parentPort !== null) serveStore(parentPort, workerData);
+}
+
+/** Loads what threads need only for an agent with tasks: it takes a megabyte. */
+async function startQueueThread(workerData: ThreadData): Promise<Worker> {
+  const threads = await import('node:worker_threads');
+  const options = { argv: [queueRole], workerData, resourceLimits: queueMemory };
+  return new threads.Worker(process.argv[1] ?? '', options);
 }
 
 /** The helper process: descriptor 3 leads to the agent-server. */
@@ -85,7 +94,6 @@ async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
-  const { Worker } = await import('node:worker_threads');
   const { forInstance } = await import('#agent-server/config/agent-config.ts');
   const { overImage } = await import('#agent-server/config/image-environment.ts');
   const read = forInstance(await readConfig(invocation), invocation.instance);
@@ -95,8 +103,7 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
     listen: invocation.listen,
     withoutTokens: invocation.withoutTokens,
     spawnerCommand: [process.execPath, '--max-semi-space-size=1', process.argv[1] ?? '', 'spawner'],
-    startQueueThread: (workerData) =>
-      new Worker(process.argv[1] ?? '', { argv: [queueRole], workerData, resourceLimits: queueMemory }),
+    startQueueThread,
     clock: systemClock,
     random: systemRandom,
     log,

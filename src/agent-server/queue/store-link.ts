@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Clock } from '#kit/clock.ts';
 import { codeOf, messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
-import { isFile } from './store/import-file.ts';
+import { isFile } from './store/is-file.ts';
 import type { Answers, Operation, StoredChange, StoredCounts, StoreLimits } from './store/operations.ts';
 import type { OpeningNote } from './store/store.ts';
 import { openStore, type StoreClient } from './store/store-client.ts';
@@ -18,7 +18,7 @@ export interface StoreLinkOptions {
   readonly imports: readonly string[];
   readonly limits: StoreLimits;
   /** A thread that runs `serveStore` with these data. */
-  readonly startThread: (data: ThreadData) => Worker;
+  readonly startThread: (data: ThreadData) => Worker | Promise<Worker>;
   readonly clock: Clock;
   readonly log: Log;
   /** Ids of the tasks that run in this process. */
@@ -95,7 +95,7 @@ export class StoreLink {
     const { folder, imports, limits, clock, held } = this.#options;
     const data = { folder, imports, limits, held: held(), now: clock.now() };
     try {
-      const client = await openStore(this.#options.startThread(data), this.#options.onChange);
+      const client = await openStore(await this.#options.startThread(data), this.#options.onChange);
       this.#client = client;
       this.#failure = undefined;
       this.#told = undefined;

@@ -1,8 +1,9 @@
-import { existsSync, lstatSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import type { Database } from './database.ts';
+import { isFile } from './is-file.ts';
 import { sumOf } from './rows.ts';
 
 /*
@@ -123,9 +124,4 @@ function toTask(item: unknown, now: number): ImportedTask | undefined {
 function timeOf(value: unknown, otherwise: number): number {
   const time = typeof value === 'string' ? Date.parse(value) : value;
   return typeof time === 'number' && Number.isFinite(time) ? Math.round(time) : otherwise;
-}
-
-/** Whether it is a file with something in it; a list without tasks is nothing. */
-export function isFile(path: string): boolean {
-  return existsSync(path) && lstatSync(path).isFile() && lstatSync(path).size > 2;
 }
