@@ -32,6 +32,8 @@ const verbs = [
   ...[
     'tools',
     'call',
+    'task',
+    'top',
     'connect',
     'mcp',
     'doctor',

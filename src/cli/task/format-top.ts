@@ -5,17 +5,8 @@ import { formatTable } from '../table.ts';
 import { harmless, type Terminal } from '../terminal.ts';
 import type { AgentLine, AgentQueues } from './queues.ts';
 
-const heads = [
-  'AGENT',
-  'PENDING',
-  'RUNNING',
-  'ASKING',
-  'FINISHED',
-  'FAILED',
-  'CANCELLED',
-  'LONGEST WAIT',
-  'LONGEST RUN',
-];
+/** Short, so that a line fits a terminal of 80 characters. */
+const heads = ['AGENT', 'PENDING', 'RUNNING', 'ASKING', 'DONE', 'FAILED', 'CANCELLED', 'WAIT', 'RUN'];
 /** Running tasks that are named. */
 const mostTasks = 20;
 const progressColumns = 60;
