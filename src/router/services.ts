@@ -6,7 +6,7 @@ import type { RoutingTable } from '#routing/table.ts';
 import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { type Conflicts, createConflicts } from './catalog/conflicts.ts';
-import { fetchItems } from './catalog/fetch-list.ts';
+import { createFetchItems } from './catalog/fetch-list.ts';
 import { createToolWatch } from './catalog/tool-watch.ts';
 import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
@@ -129,7 +129,7 @@ function createLists({ tables, sender, clock, limits, log, version }: ListsOptio
   const catalog = createCatalog({
     ...{ clock, log, listTimeoutMs, listMaxAgeMs, listsAhead },
     ...{ onListed: watch.look, onGone: watch.forget },
-    fetch: (target, kind, signal) => fetchItems(target, kind, { sender, limits, version, signal }),
+    fetch: createFetchItems({ sender, limits, version }),
   });
   const conflicts = createConflicts({ log });
   const views = createViews({ tables, catalog, clock, backendDeadlineMs, onView: conflicts.look });

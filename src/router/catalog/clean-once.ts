@@ -19,8 +19,20 @@ export function cleanOnce(item: Item): Item {
  */
 const perhapsHidden = /[^\t\n\r -~]|\\[^"\\/nrt]/;
 
-/** Says of items that were parsed from this text that there is nothing to clean in them, where that is plain to see. */
-export function noteClean(items: readonly Item[], text: string): void {
-  if (perhapsHidden.test(text)) return;
-  for (const item of items) known.set(item, item);
+/** True when nothing is hidden in anything that was parsed from this text, names included; false when there may be. */
+export function isPlain(text: string): boolean {
+  return !perhapsHidden.test(text);
+}
+
+/** Lists in whose items there is nothing to clean: one entry for each is less than one for each item. */
+const plainLists = new WeakSet<readonly Item[]>();
+
+/** Says of a list that all of it was parsed from plain texts. */
+export function notePlain(items: readonly Item[]): void {
+  plainLists.add(items);
+}
+
+/** True when it is known that nothing is hidden in these items. */
+export function isPlainList(items: readonly Item[]): boolean {
+  return plainLists.has(items);
 }

@@ -8,8 +8,8 @@ import { RouterError } from '../errors.ts';
 import type { RouterLimits } from '../limits.ts';
 import { readAnswer } from '../mcp/read-answer.ts';
 import { collect } from '../upstream/collect.ts';
-import type { Sender } from '../upstream/send.ts';
-import { noteClean } from './clean-once.ts';
+import type { AgentCall, Sender } from '../upstream/send.ts';
+import { isPlain, notePlain } from './clean-once.ts';
 import { type CatalogKind, type Item, type ListKind, listKinds } from './list-kinds.ts';
 
 const revision = statelessRevisions[0] ?? '';
@@ -18,29 +18,47 @@ export interface FetchOptions {
   readonly sender: Sender;
   readonly limits: RouterLimits;
   readonly version: string;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Everything that an agent lists of one kind, or the one thing that it says of itself, in the stateless era so that
- * no session is made. An agent that does not know the method has none. Throws RouterError.
+ * no session is made. An agent that does not know the method has none. Rejects with RouterError.
  */
-export async function fetchItems(target: Target, kind: CatalogKind, options: FetchOptions): Promise<Item[]> {
-  if (kind !== 'about') return fetchList(target, kind, options);
-  const about = await ask(target, 'server/discover', {}, options);
+export type FetchItems = (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
+
+export function createFetchItems(options: FetchOptions): FetchItems {
+  const fetcher = { ...options, firstPages: createQuestions(options.version) };
+  return (target, kind, signal) =>
+    kind === 'about' ? fetchAbout(fetcher, target, signal) : fetchList(fetcher, target, kind, signal);
+}
+
+interface Fetcher extends FetchOptions {
+  /** For a method without a cursor. */
+  readonly firstPages: (method: string) => Question;
+}
+
+async function fetchAbout(fetcher: Fetcher, target: Target, signal: AbortSignal): Promise<Item[]> {
+  const about = await ask(fetcher, target, fetcher.firstPages('server/discover'), signal);
   return about === undefined ? [] : [about.result];
 }
 
-async function fetchList(target: Target, kind: ListKind, options: FetchOptions): Promise<Item[]> {
+async function fetchList(
+  fetcher: Fetcher,
+  target: Target,
+  kind: ListKind,
+  signal: AbortSignal,
+): Promise<Item[]> {
   const { method, member, key } = listKinds[kind];
   const items: Item[] = [];
-  const { listBytes, listItems, listPages, nameChars } = options.limits;
+  const { listBytes, listItems, listPages, nameChars } = fetcher.limits;
   let bytes = 0;
   let pages = 0;
+  let plain = true;
   let cursor: string | undefined;
   do {
-    const params = cursor === undefined ? {} : { cursor };
-    const answer = await ask(target, method, params, options);
+    const question =
+      cursor === undefined ? fetcher.firstPages(method) : questionOf(fetcher.version, method, { cursor });
+    const answer = await ask(fetcher, target, question, signal);
     if (answer === undefined) return items;
     const { result, text } = answer;
     bytes += text.length;
@@ -51,41 +69,38 @@ async function fetchList(target: Target, kind: ListKind, options: FetchOptions):
     const listed: Item[] = page.filter((item) => isObject(item) && typeof item[key] === 'string');
     if (listed.some((item) => String(item[key]).length > nameChars))
       throw answerError(target, `one of its ${member} has a ${key} of more than ${nameChars} characters`);
-    noteClean(listed, text);
+    plain &&= isPlain(text);
     items.push(...listed);
     if (items.length > listItems) throw answerError(target, `it lists more than ${listItems} ${member}`);
     const next = result['nextCursor'];
     cursor = typeof next === 'string' && next !== cursor ? next : undefined;
   } while (cursor !== undefined);
+  if (plain) notePlain(items);
   return items;
 }
 
-interface Answered {
-  readonly result: Record<string, unknown>;
-  /** The whole answer as it came. */
-  readonly text: string;
+/** What an agent is asked, but for whom it is. */
+type Question = Omit<AgentCall, 'agent' | 'silenceMs'>;
+
+/** Every agent is asked the same: each question is made once. */
+function createQuestions(version: string): (method: string) => Question {
+  const known = new Map<string, Question>();
+  return (method) => {
+    const question = known.get(method) ?? questionOf(version, method, {});
+    known.set(method, question);
+    return question;
+  };
 }
 
-async function ask(
-  target: Target,
-  method: string,
-  params: Readonly<Record<string, unknown>>,
-  { sender, limits, version, signal }: FetchOptions,
-): Promise<Answered | undefined> {
+function questionOf(version: string, method: string, params: Readonly<Record<string, unknown>>): Question {
   const client = { name: 'ploinky-router', version };
   const meta = {
-    [metaKeys.protocolVersion]: revision,
     [metaKeys.clientCapabilities]: {},
     [metaKeys.clientInfo]: client,
+    [metaKeys.protocolVersion]: revision,
   };
-  const message = {
-    jsonrpc: '2.0',
-    id: 1,
-    method,
-    params: { _meta: meta, ...params },
-  };
-  const call = {
-    agent: `${target.namespace}/${target.name}`,
+  const message = { jsonrpc: '2.0', id: 1, method, params: { _meta: meta, ...params } };
+  return {
     method: 'POST',
     path: '/mcp',
     headers: {
@@ -98,8 +113,26 @@ async function ask(
     binding: bindMessage(message),
     caller: anonymous,
     mcp: { revision, client },
-    silenceMs: limits.listTimeoutMs,
     readyWaitMs: 0,
+  };
+}
+
+interface Answered {
+  readonly result: Record<string, unknown>;
+  /** The whole answer as it came. */
+  readonly text: string;
+}
+
+async function ask(
+  { sender, limits }: Fetcher,
+  target: Target,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Answered | undefined> {
+  const call = {
+    ...question,
+    agent: `${target.namespace}/${target.name}`,
+    silenceMs: limits.listTimeoutMs,
   };
   const collected = await collect(sender, call, { maxBytes: limits.listBytes, signal });
   const answer = readAnswer(collected, 1, { agent: target.name, maxDepth: limits.jsonDepth });

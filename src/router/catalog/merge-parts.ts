@@ -1,12 +1,12 @@
 import { isObject } from '#kit/json.ts';
 import { withoutHiddenText } from '#mcp/hidden-text.ts';
 import { filterNames, type Named, type RenamedItem } from '#routing/names-filter.ts';
-import { type Exposure, exposeNames, hidesNothing, isLegalName } from '#routing/naming.ts';
+import { type Exposure, type Exposures, exposeNames, hidesNothing, isLegalName } from '#routing/naming.ts';
 import type { ItemFilter, McpSurface } from '#routing/surface.ts';
 import { qualifiesUris } from '#routing/uri-rules.ts';
 import { exposeUris } from '#routing/uris.ts';
 import type { Part } from './catalog.ts';
-import { cleanOnce } from './clean-once.ts';
+import { cleanOnce, isPlainList } from './clean-once.ts';
 import { type Item, type ListKind, listKinds } from './list-kinds.ts';
 import type { View, ViewItem } from './view.ts';
 
@@ -16,21 +16,25 @@ import type { View, ViewItem } from './view.ts';
  */
 export function mergeParts(parts: readonly Part[], surface: McpSurface, kind: ListKind): View {
   const { key } = listKinds[kind];
-  const found = new Map<string, Item>();
+  const listed = new Map<string, Listed>();
   const named: Named[] = [];
   for (const part of parts) {
-    for (const item of 'items' in part ? part.items : part.last) {
+    const { agent } = part;
+    const items = 'items' in part ? part.items : part.last;
+    const byName = new Map<string, Item>();
+    listed.set(agent, { byName, isPlain: isPlainList(items) });
+    for (const item of items) {
       const name = String(item[key]);
-      if (found.has(`${part.agent} ${name}`)) continue;
-      found.set(`${part.agent} ${name}`, item);
-      named.push({ agent: part.agent, name });
+      if (byName.has(name)) continue;
+      byName.set(name, item);
+      named.push({ agent, name });
     }
   }
   const exposures = expose(named, surface, kind);
-  const all = exposures.items.map((exposure) => toViewItem(exposure, found, kind));
+  const all = exposures.items.map((exposure) => toViewItem(exposure, listed.get(exposure.agent), kind));
   const away = new Set(parts.flatMap((part) => ('error' in part ? [part.agent] : [])));
   return {
-    items: all.filter((item) => !away.has(item.agent)),
+    items: away.size === 0 ? all : all.filter((item) => !away.has(item.agent)),
     byExposed: new Map(all.map((item) => [item.exposed, item])),
     conflicts: exposures.conflicts,
     errors: parts.flatMap((part) => ('error' in part ? [{ agent: part.agent, message: part.error }] : [])),
@@ -39,24 +43,43 @@ export function mergeParts(parts: readonly Part[], surface: McpSurface, kind: Li
   };
 }
 
+/** What one agent lists. */
+interface Listed {
+  readonly byName: ReadonlyMap<string, Item>;
+  /** Nothing is hidden in it. */
+  readonly isPlain: boolean;
+}
+
+type NamedExposure = Exposure & {
+  /** The agent's own name, where `name` is another one. */
+  readonly original?: string;
+};
+
 interface NamedExposures {
-  readonly items: readonly (Exposure & { readonly original: string })[];
+  readonly items: readonly NamedExposure[];
   readonly conflicts: ReadonlyMap<string, readonly string[]>;
 }
 
 function expose(named: readonly Named[], surface: McpSurface, kind: ListKind): NamedExposures {
-  const { shown, lost } = uniqueShown(filterNames(named, filterOf(surface, kind)));
+  const filter = filterOf(surface, kind);
+  const filtered = filterNames(named, filter);
+  // Only by a rename one agent can have a name twice.
+  if ((filter?.rename ?? []).length === 0) return exposeAs(filtered, surface, kind);
+  const { shown, lost } = uniqueShown(filtered);
   const renamed = shown.map(({ agent, shown: name }) => ({ agent, name }));
   const originals = new Map(shown.map((item) => [`${item.agent} ${item.shown}`, item.name]));
-  const { items, conflicts } =
-    kind === 'resources' || kind === 'templates'
-      ? exposeUris(renamed, qualifiesUris(surface) ? surface.naming : 'Never')
-      : exposeNames(renamed, surface.naming, surface.mode === 'Single' ? hidesNothing : isLegalName);
+  const { items, conflicts } = exposeAs(renamed, surface, kind);
   const withOriginals = items.map((item) => ({
     ...item,
     original: originals.get(`${item.agent} ${item.name}`) ?? item.name,
   }));
   return { items: withOriginals, conflicts: new Map([...lost, ...conflicts]) };
+}
+
+function exposeAs(named: readonly Named[], surface: McpSurface, kind: ListKind): Exposures {
+  return kind === 'resources' || kind === 'templates'
+    ? exposeUris(named, qualifiesUris(surface) ? surface.naming : 'Never')
+    : exposeNames(named, surface.naming, surface.mode === 'Single' ? hidesNothing : isLegalName);
 }
 
 /** The filter of the surface for items of this kind. */
@@ -82,17 +105,23 @@ function uniqueShown(items: readonly RenamedItem[]): {
 
 /** Says which agent an item is of, as Ploinky's clients look for it. */
 function toViewItem(
-  { agent, original, exposed }: Exposure & { readonly original: string },
-  found: ReadonlyMap<string, Item>,
+  { agent, name: shown, original = shown, exposed }: NamedExposure,
+  listed: Listed | undefined,
   kind: ListKind,
 ): ViewItem {
-  const item = cleanOnce(found.get(`${agent} ${original}`) ?? {});
-  const name = typeof item['name'] === 'string' ? { name: withoutHiddenText(item['name']) } : {};
+  const own = listed?.byName.get(original) ?? {};
+  const item = listed?.isPlain === true ? own : withoutHidden(own);
   const annotations = { ...(isObject(item['annotations']) && item['annotations']), router: { agent } };
   return {
     agent,
     name: original,
     exposed,
-    item: { ...item, ...name, [listKinds[kind].key]: exposed, annotations },
+    item: { ...item, [listKinds[kind].key]: exposed, annotations },
   };
+}
+
+function withoutHidden(item: Item): Item {
+  const cleaned = cleanOnce(item);
+  const { name } = cleaned;
+  return typeof name === 'string' ? { ...cleaned, name: withoutHiddenText(name) } : cleaned;
 }

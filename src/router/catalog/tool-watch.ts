@@ -3,7 +3,7 @@ import { hidesText } from '#mcp/hidden-text.ts';
 import { isSameTool, nameSome } from '#mcp/tool-identity.ts';
 import type { Target } from '#routing/target.ts';
 import type { Listed } from './catalog.ts';
-import { cleanOnce } from './clean-once.ts';
+import { cleanOnce, isPlainList } from './clean-once.ts';
 import type { CatalogKind, Item } from './list-kinds.ts';
 
 /** Logs tools that are not what they were when this router saw them before, and text in lists that people do not see. */
@@ -16,7 +16,7 @@ export function createToolWatch(log: Log): ToolWatch {
   const told = new Map<string, Map<CatalogKind, string>>();
 
   function lookForHidden({ identity, name }: Target, kind: CatalogKind, items: readonly Item[]): void {
-    const hidden = items.filter((item) => hidesText(item, cleanOnce));
+    const hidden = isPlainList(items) ? [] : items.filter((item) => hidesText(item, cleanOnce));
     const word =
       hidden.length === 0 ? '' : nameSome(hidden.map((item) => String(item['name'] ?? item['uri'])));
     const words = told.get(identity.uid);

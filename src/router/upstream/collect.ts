@@ -49,11 +49,18 @@ export function collect(sender: Sender, call: AgentCall, options: CollectOptions
         } else chunks.push(chunk);
         return true;
       },
-      ended: () => settle(() => resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') })),
+      ended: () => settle(() => resolve({ status, headers, text: textOf(chunks) })),
       failed: (error) => settle(() => reject(error)),
     };
   });
   return promise;
+}
+
+/** Almost every answer comes in one piece. */
+function textOf(chunks: readonly Buffer[]): string {
+  const [only] = chunks;
+  const whole = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+  return whole.toString('utf8');
 }
 
 function nameOf(call: AgentCall): string {

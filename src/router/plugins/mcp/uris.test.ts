@@ -142,3 +142,26 @@ test('what is hidden in names and descriptions does not reach clients', limits, 
   const called = await send('tools/call', { name: tool.name, arguments: { text: 'x' } });
   assert.equal(called.json.result.content[0].text, 'a: x');
 });
+
+test('text that people do not see is left out on whichever page of a list it is', limits, async (t) => {
+  const tools = ['one', 'two', 'three', 'four', 'five'].map((name) => ({
+    name,
+    title: name,
+    inputSchema: { type: 'object' },
+  }));
+  for (const at of tools.keys()) {
+    const some = tools.map((tool, index) =>
+      index === at ? { ...tool, title: `${tool.title}\u202E` } : tool,
+    );
+    const { ask } = await clientOfRoute(t, [
+      { name: 'a', tools: some },
+      { name: 'b', tools },
+    ]);
+    const listed: { title: string }[] = (await ask('tools/list')).json.result.tools;
+    const titles = tools.map(({ title }) => title);
+    assert.deepEqual(
+      listed.map(({ title }) => title),
+      [...titles, ...titles],
+    );
+  }
+});
