@@ -36,7 +36,7 @@ export function addTaskLogs(task: Command, cli: Cli): void {
         const found = await client.get<Task>(taskResource, { namespace, name });
         const follow = options.follow === true && !isFinished(found);
         const shown = follow
-          ? await followLog(cli, { router, client, namespace, name })
+          ? await followLog(cli, { router, client, task: found })
           : await showLog(cli, router, found);
         if (!shown) throw noLog(found);
       });

@@ -24,19 +24,16 @@ export async function showLog(cli: Cli, router: Router, task: Task): Promise<boo
 export interface FollowedLog {
   readonly router: Router;
   readonly client: Client;
-  readonly namespace: string;
-  readonly name: string;
+  /** As it is now. */
+  readonly task: Task;
 }
 
 /** Prints the log of each attempt as it grows, until the Task has ended. False: there was none. */
-export async function followLog(
-  cli: Cli,
-  { router, client, namespace, name }: FollowedLog,
-): Promise<boolean> {
+export async function followLog(cli: Cli, { router, client, task: first }: FollowedLog): Promise<boolean> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, cli.interrupted]);
-  const followed = followTask(client, { namespace, name, clock: cli.clock, signal });
-  const latest = keepLatest(followed);
+  const { name, namespace = 'default' } = first.metadata;
+  const latest = keepLatest(first, followTask(client, { namespace, name, clock: cli.clock, signal }));
   const printer = createPrinter(cli);
   try {
     for (;;) {
@@ -58,8 +55,8 @@ export async function followLog(
 }
 
 /** The last thing that was told of a Task, while it is followed. */
-function keepLatest(followed: AsyncIterable<Task | undefined>) {
-  let task: Task | undefined;
+function keepLatest(first: Task, followed: AsyncIterable<Task | undefined>) {
+  let task: Task | undefined = first;
   let ended = false;
   let failure: unknown;
   const done = (async () => {
