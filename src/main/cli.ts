@@ -19,6 +19,7 @@ import { stopWorkspace } from '#workspace/stop.ts';
 import { ensureBundles } from './bundle.ts';
 import { calledAs, findChart, openCluster, runHelm } from './cli-cluster.ts';
 import { programOf } from './cli-program.ts';
+import { findReaper } from './reaper.ts';
 import { version } from './version.ts';
 
 const mainFolder = import.meta.dirname;
@@ -88,7 +89,7 @@ const cli: Cli = {
   openCluster,
   runHelm: (args) => runHelm(args, interrupted),
   findChart: () => findChart(mainFolder, checkout),
-  checks: doctorChecks(process.env),
+  checks: doctorChecks(process.env, () => findReaper(mainFolder)),
   readStdin: () => text(process.stdin),
   streams: { input: process.stdin, output: process.stdout },
   prompter:

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import { version } from '#main/version.ts';
 import { type Image, readArchive } from '../../scripts/images/archive.ts';
@@ -12,6 +13,9 @@ const baseLayers = 'missing' in ensured ? {} : ensured.baseLayers;
 const skip = 'missing' in ensured ? `no images can be built here: ${ensured.missing}` : false;
 
 const archiveOf = (name: 'controller' | 'agent' | 'python' | 'musl') => archives[name] ?? '';
+
+/** In the image where a C compiler made it. */
+const reaper = existsSync(new URL('../../dist/reaper', import.meta.url)) ? ['reaper'] : [];
 
 suite('Images', { skip }, () => {
   for (const name of ['controller', 'agent'] as const) {
@@ -99,6 +103,13 @@ for (const name of ['python', 'musl'] as const) {
       await assert.rejects(run, /give either --config-fd or --config-file/);
     });
 
+    test('the reaper runs', {
+      skip: reaper.length === 0 && 'no C compiler: the image has none',
+    }, async () => {
+      const run = ['/Agent/reaper', 'WORD=hello', '/bin/sh', '-c', 'echo $WORD'];
+      assert.equal(await rootfs.run(run), 'hello\n');
+    });
+
     test('programs that Node starts are the image’s own', async () => {
       const script =
         'console.log(require("node:child_process").execSync("echo $0; id -u", {encoding: "utf8"}))';
@@ -139,6 +150,6 @@ suite('The agent image', { skip }, () => {
     const script =
       'cp -R /Agent/. /tmp/ && cmp /Agent/bin/node /tmp/bin/node && test -x /tmp/bin/node && ls /tmp';
     const copied = await rootfs.run(['sh', '-c', script]);
-    assert.deepEqual(copied.trim().split('\n'), ['LICENSE', 'agent-server.mjs', 'bin', 'lib']);
+    assert.deepEqual(copied.trim().split('\n'), ['LICENSE', 'agent-server.mjs', 'bin', 'lib', ...reaper]);
   });
 });

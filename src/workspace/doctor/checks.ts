@@ -16,11 +16,15 @@ export interface DoctorCheck {
 
 const enoughBytes = 1024 ** 3;
 
+/** The helper that ends everything of a call, or why there is none. */
+export type FoundReaper = { readonly path: string } | { readonly missing: string };
+
 /** What `ploinky doctor` looks at, in the order in which it is shown. */
-export function doctorChecks(env: Environment): DoctorCheck[] {
+export function doctorChecks(env: Environment, findReaper: () => FoundReaper): DoctorCheck[] {
   return [
     { name: 'Node', run: async () => checkNode(process.versions.node) },
     { name: 'Sandbox', run: () => checkSandbox(process.platform) },
+    { name: 'Reaper', run: async () => checkReaper(findReaper(), process.platform) },
     { name: 'Limits', run: () => checkLimits(process.getuid?.() ?? -1) },
     { name: 'Workspace', run: (folder) => checkWorkspace(folder, env) },
     { name: 'Port', run: checkPort },
@@ -35,6 +39,13 @@ export function checkNode(version: string): CheckResult {
   return major >= 24
     ? ok(`v${version}`)
     : fail(`v${version} is too old`, 'Run `make setup`: it brings Node 24.');
+}
+
+export function checkReaper(found: FoundReaper, platform: string): CheckResult {
+  if ('path' in found) return ok('whatever a call leaves behind ends with it');
+  const detail = `what calls leave behind is looked for by its traces: ${found.missing}`;
+  const remedy = 'Install a C compiler (apt install gcc libc6-dev) and run `npm run build`.';
+  return platform === 'linux' ? warn(detail, remedy) : ok(detail);
 }
 
 async function checkWorkspace(folder: string, env: Environment): Promise<CheckResult> {
