@@ -34,3 +34,9 @@ export function refusalOf({
   const accepted = findCondition(status?.conditions, 'Accepted');
   return accepted?.status === 'False' ? accepted : undefined;
 }
+
+/** Why it waits: the message of its condition Stalled; undefined while nothing keeps it from going on. */
+export function hindranceOf(task: Task): string | undefined {
+  const stalled = findCondition(task.status?.conditions, 'Stalled');
+  return stalled?.status === 'True' && !isFinished(task) ? stalled.message : undefined;
+}

@@ -3,8 +3,9 @@ import { type CallProgress, createCallProgress } from '../call-progress.ts';
 import type { Cli } from '../context.ts';
 import { withAnyRouter } from '../session.ts';
 import type { GlobalOptions } from '../target.ts';
+import { harmless } from '../terminal.ts';
 import { type LiveTask, placeOf, readLiveTask } from './live-task.ts';
-import { isFinished, phaseOf, refusalOf } from './phase.ts';
+import { hindranceOf, isFinished, phaseOf, refusalOf } from './phase.ts';
 
 /** Shows how Tasks do that are waited for: in one line that is drawn again, else a line for each change of phase. */
 export interface TaskProgress {
@@ -52,8 +53,8 @@ export function showTaskProgress(
         const first = !said.has(name);
         said.set(name, news);
         // On a terminal the line shows phases; what hinders a Task is worth a line that stays.
-        const refused = refusalOf(task) !== undefined;
-        if (refused || (!terminal.interactive && !(first && phaseOf(task) === 'Pending'))) line.say(news);
+        const hindered = refusalOf(task) !== undefined || hindranceOf(task) !== undefined;
+        if (hindered || (!terminal.interactive && !(first && phaseOf(task) === 'Pending'))) line.say(news);
       }
       if (!isFinished(task)) draw();
       if (terminal.interactive && count === 1 && phaseOf(task) === 'Running') looking ??= look();
@@ -70,8 +71,9 @@ function newsOf(task: Task): string {
   const refusal = refusalOf(task);
   const attempts = task.status?.attempts ?? 0;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
-  const why = refusal === undefined ? '' : `, but not accepted: ${refusal.message}`;
-  return `task ${task.metadata.name}: ${phaseOf(task)}${again}${why}`;
+  const hindrance = hindranceOf(task);
+  const why = refusal === undefined ? (hindrance ?? '') : `not accepted: ${refusal.message}`;
+  return harmless(`task ${task.metadata.name}: ${phaseOf(task)}${again}${why === '' ? '' : `, ${why}`}`);
 }
 
 interface Shown {
