@@ -1,22 +1,32 @@
 import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
+import type { Random } from '#kit/random.ts';
 import { asksForInput } from '#mcp/bridge/questions.ts';
-import { firstStatelessRevision } from '#mcp/eras.ts';
+import { firstStatelessRevision, tasksExtension } from '#mcp/eras.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
+import { begunTask } from '#mcp/tasks/rename.ts';
+import { roundLimits } from '../bridge/rounds.ts';
+import { awaitTask } from '../bridge/tasks/await-task.ts';
 import type { Settings } from '../config/settings.ts';
 import { AgentServerError } from '../errors.ts';
 import type { Lease, Outcome } from '../queue/queue.ts';
 import type { CallContext, Source } from '../source.ts';
+import { logLine } from './log-line.ts';
 import { payloadOf } from './payload.ts';
-import { questionsOf, responsesFor } from './questions.ts';
 import type { TaskHooks, TaskTools } from './task-tools.ts';
 
-/** Tasks of the tools of an MCP server: an attempt is a call of it. What it asks comes back as with any call of 2026. */
-export function sourceTasks(
-  source: Source,
-  { clock, settings }: { readonly clock: Clock; readonly settings: Settings },
-): TaskTools {
+export interface SourceTasksOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: Settings;
+}
+
+/**
+ * Tasks of the tools of an MCP server: an attempt is a call of it, and what the server makes a task of its own is waited
+ * for. Nobody can be asked there.
+ */
+export function sourceTasks(source: Source, options: SourceTasksOptions): TaskTools {
   return {
     admit(name, input) {
       if (source.catalog.tools.some((tool) => tool.name === name)) return { input };
@@ -24,12 +34,12 @@ export function sourceTasks(
       throw new RpcError(errorCodes.invalidParams, `Tool ${name} not found`);
     },
     async execute(lease, hooks) {
-      const timeoutMs = lease.task.timeoutMs ?? settings.upstreamTimeoutMs;
+      const timeoutMs = lease.task.timeoutMs ?? options.settings.upstreamTimeoutMs;
       const late = new AbortController();
-      const cancelTimer = clock.after(timeoutMs, () => late.abort(new Error('too late')));
-      const signal = AbortSignal.any([lease.signal, late.signal]);
+      const cancelTimer = options.clock.after(timeoutMs, () => late.abort(new Error('too late')));
+      const context = contextOf(lease, hooks, AbortSignal.any([lease.signal, late.signal]));
       try {
-        return outcomeOf(await callOf(source, lease, hooks, signal), lease);
+        return outcomeOf(await call(source, lease, context, options));
       } catch (error) {
         if (lease.signal.aborted) throw error;
         if (!late.signal.aborted) return failureOf(error);
@@ -41,34 +51,31 @@ export function sourceTasks(
   };
 }
 
-function callOf(source: Source, lease: Lease, hooks: TaskHooks, signal: AbortSignal): Promise<Result> {
-  const { task } = lease;
-  const { input, inputResponses, requestState } = payloadOf(task);
-  const responses = responsesFor(task) ?? inputResponses;
-  const state = task.requestState ?? requestState;
-  const params = {
-    name: task.toolName,
-    arguments: input,
-    ...(responses !== undefined && { inputResponses: responses }),
-    ...(state !== undefined && { requestState: state }),
-  };
-  return source.request('tools/call', params, contextOf(lease, hooks, signal));
+async function call(
+  source: Source,
+  { task }: Lease,
+  context: CallContext,
+  options: SourceTasksOptions,
+): Promise<Result> {
+  const params = { name: task.toolName, arguments: payloadOf(task).input };
+  const result = await source.request('tools/call', params, context);
+  const begun = begunTask(result);
+  if (begun === undefined) return result;
+  const ask = (method: string, about: Result, signal: AbortSignal) =>
+    source.request(method, about, { ...context, signal });
+  const timeoutMs = options.settings.upstreamTimeoutMs;
+  return awaitTask(begun, context, ask, { ...roundLimits(options), timeoutMs });
 }
 
-function outcomeOf(result: Result, { task }: Lease): Outcome {
-  if (asksForInput(result)) {
-    const { inputRequests, requestState } = result;
-    const requests = questionsOf(isObject(inputRequests) ? inputRequests : {}, task.attempt);
-    return {
-      status: 'input_required',
-      requests,
-      state: typeof requestState === 'string' ? requestState : null,
-    };
-  }
+function outcomeOf(result: Result): Outcome {
+  if (asksForInput(result))
+    return failureOf(new RpcError(errorCodes.internal, 'The tool asks something, and nobody can be asked'));
   if (result['isError'] !== true) return { status: 'completed', result };
   return { status: 'failed', reason: 'Failed', error: textOf(result), result };
 }
 
+function failureOf(error: RpcError): Outcome;
+function failureOf(error: unknown): Outcome | 'lost';
 function failureOf(error: unknown): Outcome | 'lost' {
   if (error instanceof AgentServerError && error.code === 'UpstreamLost') return 'lost';
   if (!(error instanceof RpcError)) throw error;
@@ -85,10 +92,9 @@ function textOf({ content }: Result): string {
   return text === '' ? 'The tool failed' : text.slice(0, longestError);
 }
 
-/** As a client of 2026-07-28 that takes no tasks: what the server begins as one is waited for. */
+/** As a client of 2026-07-28 that takes tasks and can be asked nothing. */
 function contextOf({ task }: Lease, hooks: TaskHooks, signal: AbortSignal): CallContext {
-  const { claims, requestId, capabilities } = payloadOf(task);
-  const { extensions: _none, ...asked } = capabilities;
+  const { claims, requestId } = payloadOf(task);
   return {
     era: 'stateless',
     revision: firstStatelessRevision,
@@ -97,11 +103,11 @@ function contextOf({ task }: Lease, hooks: TaskHooks, signal: AbortSignal): Call
     headers: {},
     claims,
     token: undefined,
-    capabilities: asked,
+    capabilities: { extensions: { [tasksExtension]: {} } },
     signal,
     onProgress: hooks.onProgress,
     logLevel: 'info',
-    onLog: (level, data) => hooks.onOutput(Buffer.from(`[${level}] ${JSON.stringify(data)}\n`)),
+    onLog: (...log) => hooks.onOutput(Buffer.from(logLine(...log))),
     admitted: true,
   };
 }

@@ -5,6 +5,7 @@ import type { Result } from '#mcp/results.ts';
 import { ownerOf } from '../bridge/tasks/names.ts';
 import type { Lease, Outcome, TaskRecord } from '../queue/queue.ts';
 import type { CallContext } from '../source.ts';
+import { logLine } from '../tasks/log-line.ts';
 import { payloadOf } from '../tasks/payload.ts';
 import { type Questions, questionsOf, responsesFor } from '../tasks/questions.ts';
 import type { TaskOrder } from '../tasks/service.ts';
@@ -166,10 +167,4 @@ function taskContext({ task, signal }: Lease, { onOutput, onProgress }: TaskHook
     logLevel: undefined,
     onLog: (level, data, logger) => onOutput(Buffer.from(logLine(level, data, logger))),
   };
-}
-
-/** A message of a tool's, as a line of its task's log. */
-export function logLine(level: string, data: unknown, logger?: string): string {
-  const text = typeof data === 'string' ? data : JSON.stringify(data);
-  return `[${level}] ${logger === undefined ? '' : `${logger}: `}${text}\n`;
 }

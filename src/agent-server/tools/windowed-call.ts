@@ -1,11 +1,12 @@
 import { createLogTail } from '../queue/log-tail.ts';
 import type { TaskRecord } from '../queue/queue.ts';
 import type { CallContext, Progress } from '../source.ts';
+import { logLine } from '../tasks/log-line.ts';
 import type { BegunTask } from '../tasks/task-service.ts';
 import type { CommandServices } from './command-host.ts';
 import { type CommandTool, runTool, type ToolEnd, type ToolRun } from './command-tool.ts';
 import type { CallMode } from './task-mode.ts';
-import { logLine, orderOf, outcomeOf } from './tool-task.ts';
+import { orderOf, outcomeOf } from './tool-task.ts';
 
 /** A run that its caller waits for, up to a point; from then on it is a task, and the same run goes on as that. */
 interface Live {

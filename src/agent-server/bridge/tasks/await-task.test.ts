@@ -17,7 +17,7 @@ function serverSaying(...states: object[]) {
   return { asked, send };
 }
 
-function waiting(server: ReturnType<typeof serverSaying>, timeoutMs = 60_000) {
+function waiting(server: ReturnType<typeof serverSaying>, timeoutMs = 60_000, begun = working) {
   const clock = createFakeClock();
   const options = { clock, timeoutMs, answerMs: 1000, maxRounds: 1, mintId: () => 'id' };
   const stop = new AbortController();
@@ -26,7 +26,7 @@ function waiting(server: ReturnType<typeof serverSaying>, timeoutMs = 60_000) {
     capabilities: { elicitation: {} },
     ask: async () => ({ action: 'accept' }),
   } as unknown as CallContext;
-  return { clock, stop, result: awaitTask(working, context, server.send, options) };
+  return { clock, stop, result: awaitTask(begun, context, server.send, options) };
 }
 
 test('a task is asked for as often as its server wants (R13)', async () => {
@@ -40,6 +40,13 @@ test('a task is asked for as often as its server wants (R13)', async () => {
   await clock.advance(100);
   assert.deepEqual(await result, { content: [] });
   assert.deepEqual(server.asked, ['tasks/get', 'tasks/get', 'tasks/get']);
+});
+
+test('the result of a task that ended before its beginning was told is asked for (R13)', async () => {
+  const server = serverSaying({ status: 'completed', result: { content: [{ type: 'text', text: 'fast' }] } });
+  const { result } = waiting(server, 60_000, { ...working, status: 'completed' });
+  assert.deepEqual(await result, { content: [{ type: 'text', text: 'fast' }] });
+  assert.deepEqual(server.asked, ['tasks/get']);
 });
 
 test('a task that takes too long, or was cancelled by others, ends the call (R13)', async () => {

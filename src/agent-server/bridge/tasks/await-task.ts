@@ -1,7 +1,7 @@
 import type { Clock } from '#kit/clock.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
-import { errorOfTask, statusOf } from '#mcp/tasks/translate.ts';
+import { errorOfTask, isOver, statusOf } from '#mcp/tasks/translate.ts';
 import type { CallContext } from '../../source.ts';
 import { askInput, type RoundsOptions } from '../rounds.ts';
 
@@ -58,7 +58,8 @@ async function follow(
   const { taskId } = task;
   const { signal } = context;
   const answered = new Set<string>();
-  let state = task;
+  // Of one that ended at once, the answer that began it tells neither result nor error.
+  let state = isOver(statusOf(task)) ? await send('tasks/get', { taskId }, signal) : task;
   for (let rounds = 0; ; ) {
     const status = statusOf(state);
     if (status === 'completed') return resultIn(state);
