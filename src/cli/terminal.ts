@@ -19,12 +19,15 @@ export interface Terminal {
   /** The same for notes. */
   styleNote(style: Style, text: string): string;
   readonly columns: number;
+  /** Lines that are to be seen at once. */
+  readonly rows?: number;
 }
 
 export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 /** Colours follow https://no-color.org: a non-empty NO_COLOR turns them off, FORCE_COLOR on. */
@@ -49,6 +52,7 @@ export function createTerminal(
     styleNote: paint(coloured(notes)),
     // Some terminals say 0 for a width that they do not know.
     columns: notes.columns || 80,
+    rows: notes.rows || 24,
   };
 }
 

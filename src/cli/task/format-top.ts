@@ -18,7 +18,7 @@ export function formatTop({ agents, omitted }: AgentQueues): string[] {
   const nameOf = ({ namespace, agent }: AgentLine) => harmless(namespaces ? `${namespace}/${agent}` : agent);
   const table = formatTable(
     heads,
-    agents.map((line) => [nameOf(line), ...cellsOf(line)]),
+    [...agents].sort(byWork).map((line) => [nameOf(line), ...cellsOf(line)]),
   );
   const running = agents
     .flatMap((line) => (line.queue?.tasks ?? []).map((task) => ({ name: nameOf(line), task })))
@@ -57,8 +57,22 @@ function taskCells({ tool, runMs, attempt, progress }: RunningTask): string[] {
   return [harmless(tool), formatSpan(runMs), String(attempt), shown];
 }
 
-/** Draws lines over the `drawn` ones before. Returns how many there are now. */
-export function drawAgain(terminal: Terminal, lines: readonly string[], drawn: number): number {
+/** Those that do something come first. */
+function byWork(left: AgentLine, right: AgentLine): number {
+  return Number(isBusy(right)) - Number(isBusy(left));
+}
+
+function isBusy({ queue }: AgentLine): boolean {
+  return queue !== undefined && queue.pending + queue.running + queue.inputRequired > 0;
+}
+
+/**
+ * Draws lines over the `drawn` ones before; what does not fit the screen is left out, since nothing can be drawn over
+ * what has moved out of it. Returns how many there are now.
+ */
+export function drawAgain(terminal: Terminal, all: readonly string[], drawn: number): number {
+  const most = Math.max(5, (terminal.rows ?? 24) - 2);
+  const lines = all.length > most ? [...all.slice(0, most), '…'] : all;
   const room = Math.max(20, terminal.columns - 1);
   const cut = lines.map((line) =>
     [...line].length > room ? `${[...line].slice(0, room - 1).join('')}…` : line,

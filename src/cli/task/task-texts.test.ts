@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Task } from '#api/task.ts';
 import type { QueueState } from '#wire/queue-state.ts';
-import { formatTop } from './format-top.ts';
+import { createTerminal } from '../terminal.ts';
+import { drawAgain, formatTop } from './format-top.ts';
 import { repeatOf, slugOf } from './make-task.ts';
 import type { AgentLine } from './queues.ts';
 
@@ -56,4 +57,22 @@ test('agents of several namespaces are told with theirs, and how many instances 
   });
   assert.match(lines[1] ?? '', /^default\/demo .*\(2 of 3 answered\)$/);
   assert.match(lines[2] ?? '', /^b\/demo/);
+});
+
+test('agents that do something come first, and what does not fit a screen is not drawn', () => {
+  const idle = { ...queue, pending: 0, running: 0, tasks: [] };
+  const agents = Array.from({ length: 40 }, (_, at) =>
+    line({ agent: `a${at}`, queue: at === 30 ? queue : idle }),
+  );
+  const lines = formatTop({ agents, omitted: 0 });
+  assert.match(lines[1] ?? '', /^a30 /);
+  assert.match(lines[2] ?? '', /^a0 /);
+  let drawn = '';
+  const stream = { write: (text: string) => (drawn += text), isTTY: true, columns: 30, rows: 12 };
+  const count = drawAgain(createTerminal(stream, stream, {}), lines, 0);
+  assert.equal(count, 11);
+  assert.ok(
+    drawn.split('\n').every((each) => each.length < 30),
+    drawn,
+  );
 });
