@@ -60,7 +60,7 @@ export function buildSource(options: SourceOptions): BuiltSource {
     onFull: () =>
       new RpcError(errorCodes.internal, `More than ${settings.maxQueuedCalls} calls wait; try again later`),
   });
-  const tasks = createTaskService({ queue, gate, instance });
+  const tasks = createTaskService({ queue, gate, clock, answerMs: settings.taskAnswerMs, instance });
   if (isObject(mcp['upstream'])) {
     const source = upstreamSource(mcp['upstream'], gate, options);
     void source.settled.then(() => tasks.serve(sourceTasks(source, options)));

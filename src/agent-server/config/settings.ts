@@ -30,6 +30,8 @@ export const defaultSettings = {
   maxQueuedBytes: 256 * mebibyte,
   /** Bytes of an async task's log that are kept. */
   taskLogTailBytes: 131_072,
+  /** Milliseconds for which a durable task waits for answers to what it asks: a week. */
+  taskAnswerMs: 604_800_000,
   /** Milliseconds that clients are told to wait between two looks at a task. */
   taskPollMs: 1000,
   /**

@@ -1,3 +1,4 @@
+import type { Clock } from '#kit/clock.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { Gate } from '../queue/gate.ts';
 import type { Lease, Outcome, TaskQueue } from '../queue/queue.ts';
@@ -5,11 +6,15 @@ import { startTaskRunner } from '../queue/runner.ts';
 import { newTask } from './payload.ts';
 import type { TaskOrder, TaskService } from './service.ts';
 import type { TaskHooks, TaskTools } from './task-tools.ts';
+import { endUnanswered } from './unanswered.ts';
 
 export interface TaskServiceOptions {
   readonly queue: TaskQueue;
   /** One limit for every execution, queued or not. */
   readonly gate: Gate;
+  readonly clock: Clock;
+  /** Milliseconds for which a task waits for answers to what it asks. */
+  readonly answerMs: number;
   /** uid of this instance. */
   readonly instance: string;
 }
@@ -32,7 +37,13 @@ export interface BegunTask {
   end(outcome: Outcome | 'lost'): Promise<void>;
 }
 
-export function createTaskService({ queue, gate, instance }: TaskServiceOptions): RunningTaskService {
+export function createTaskService({
+  queue,
+  gate,
+  clock,
+  answerMs,
+  instance,
+}: TaskServiceOptions): RunningTaskService {
   let tools: TaskTools = noTools;
 
   async function settle(lease: Lease, outcome: Outcome | 'lost'): Promise<void> {
@@ -67,7 +78,8 @@ export function createTaskService({ queue, gate, instance }: TaskServiceOptions)
     onChange: (listener) => queue.onChange(listener),
     serve(next) {
       tools = next;
-      return startTaskRunner({
+      const stopLooking = endUnanswered({ queue, clock, ttlMs: answerMs });
+      const stopRunner = startTaskRunner({
         queue,
         gate,
         limitOf: (tool) => tools.limitOf?.(tool),
@@ -80,6 +92,10 @@ export function createTaskService({ queue, gate, instance }: TaskServiceOptions)
           return { status: 'cancelled' };
         },
       });
+      return () => {
+        stopLooking();
+        stopRunner();
+      };
     },
   };
 }

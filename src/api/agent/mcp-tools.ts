@@ -52,7 +52,7 @@ export const toolSchema = withRules(
       )
       .optional(),
     async: z.boolean().describe('Answers at once with a taskId; the result is fetched later.').optional(),
-    timeout: milliseconds.describe('Limit of an async run in milliseconds, waiting included.').optional(),
+    timeout: milliseconds.describe('Limit of an async run in milliseconds, from its start.').optional(),
     syncWindowMs: milliseconds
       .describe(
         'Milliseconds that a call is waited for. One that takes longer goes on as a durable task, whose id is the answer.',
