@@ -62,7 +62,9 @@ async function serveSpawner({
       reason: found.missing,
       remedy: 'On Linux `npm run build` makes it where there is a C compiler (cc).',
     });
-  runSpawner({ connection: new Socket({ fd: 3 }), generation, reaper, onEnd: () => process.exit(0) });
+  // Not by process.exit: it waits for V8's other threads, one of which may wait for this one, and then for ever.
+  const onEnd = () => process.kill(process.pid, 'SIGKILL');
+  runSpawner({ connection: new Socket({ fd: 3 }), generation, reaper, onEnd });
 }
 
 /** One call of a tool with `runner: plugins`. */

@@ -1,0 +1,14 @@
+# One line on stdin: number, exit code, bytes of output, where to kill the server (S, E or -), which is done once.
+# Writes its own marks.
+die() {
+  [ -e "$MARKS.$number" ] && return
+  : > "$MARKS.$number"
+  kill -9 "$SERVER"
+}
+read -r number code size die
+echo "S $number $BOOT" >> "$MARKS"
+[ "$die" = S ] && die
+printf "%0${size}d" "$number"
+echo "E $number $BOOT" >> "$MARKS"
+[ "$die" = E ] && die
+exit "$code"
