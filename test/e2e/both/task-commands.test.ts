@@ -208,4 +208,22 @@ describe('ploinky task', { skip: missingPlace, timeout: 900_000 }, () => {
     person.types('\u0003');
     assert.equal((await person.ended).code, 130);
   });
+
+  it('runs a task in a place of its own', async () => {
+    const name = await detach('worker', 'steps', '--isolation', 'Pod');
+    const log = await task('logs', name, '-f');
+    assert.match(log.stdout, /^did 1\n/, log.stderr);
+    assert.equal((await task('wait', name)).code, 0);
+    assert.equal(await place.must('task', 'get', name, '--result'), 'did 1\ndid 2\ndid 3\n\n');
+  });
+
+  it('says what a task waits for, and goes on with it', async () => {
+    await place.must('scale', 'hello', '--replicas', '0');
+    const outcome = await task('run', 'hello', 'greet', 'name=Ana', '--name', 'patient', '--detach');
+    assert.match(outcome.stderr, /The tools of hello are not known now/);
+    const late = await task('wait', 'patient', '--timeout', '3');
+    assert.deepEqual([late.code, /hello" is not Ready/.test(late.stderr)], [6, true], late.stderr);
+    await place.must('scale', 'hello', '--replicas', '1');
+    assert.equal((await task('wait', 'patient')).code, 0);
+  });
 });
