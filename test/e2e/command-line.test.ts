@@ -103,7 +103,7 @@ describe('The command line without a workspace', { timeout: 120_000 }, () => {
   it('tells what the machine can do, in JSON too', async () => {
     const { stdout } = await workspace.ploinky('doctor', '-o', 'json');
     const checks = JSON.parse(stdout) as { name: string; level: string; remedy?: string }[];
-    assert.deepEqual(checks.map(({ name }) => name).slice(0, 3), ['Node', 'Sandbox', 'Limits']);
+    assert.deepEqual(checks.map(({ name }) => name).slice(0, 3), ['Node', 'Sandbox', 'Reaper']);
     for (const { level, remedy } of checks) assert.equal(remedy !== undefined, level !== 'ok');
   });
 });
