@@ -5,6 +5,7 @@ import { unimplementedFields } from '#api/unimplemented.ts';
 import { validateObject } from '#api/validate.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Cache } from '#kube/cache.ts';
+import { isEnded } from '#wire/task-line.ts';
 import type { Attempts } from './attempts.ts';
 import { dependenciesOf, noDependencies } from './dependencies.ts';
 import type { AttemptFacts, Refusal, TaskFacts } from './facts.ts';
@@ -139,10 +140,13 @@ function isUnnoted({ metadata }: Task, { tasks }: GatherOptions): boolean {
 function attemptOf(task: Task, { agents, attempts }: GatherOptions): AttemptFacts {
   const { agent: name = '', instance = '', taskId } = task.status ?? {};
   const key = currentKey(task);
-  const told = attempts.line(key);
-  const known = { line: told?.line, holder: told?.instance, trouble: attempts.trouble(key) };
   const agent = agents.get({ namespace: task.metadata.namespace ?? '', name });
   const endpoints = agent?.status?.endpoints ?? [];
+  const last = attempts.line(key);
+  const isGood = last && (isEnded(last.line) || endpoints.some(({ uid }) => uid === last.instance));
+  // What an instance said that is gone now, but for an end, is no longer so.
+  const told = isGood ? last : undefined;
+  const known = { line: told?.line, holder: told?.instance, trouble: attempts.trouble(key) };
   if (endpoints.some(({ uid }) => uid === instance) && !attempts.isUnknownAt(key, instance)) {
     const place = attempts.place(instance);
     if (place !== undefined)
