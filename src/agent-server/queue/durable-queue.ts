@@ -28,6 +28,8 @@ export interface DurableQueueOptions extends Omit<StoreLinkOptions, 'held' | 'on
 
 /** Milliseconds between two looks for what is to be forgotten. */
 const sweepMs = 60_000;
+/** Milliseconds that the disk may take at the end. */
+const closeMs = 5000;
 const interruption: Said = { type: 'interrupt', error: 'Task interrupted before completion' };
 
 /**
@@ -187,9 +189,16 @@ class DurableQueue implements TaskQueue {
     this.#listeners.clear();
     this.#cancelSweep();
     this.#cancelRetry();
-    await this.#running.close(interruption);
-    await this.#link.close();
+    await this.#withinTime(this.#running.close(interruption).then(() => this.#link.close()));
     this.#changeListeners.clear();
+  }
+
+  /** A disk that does not answer must not keep the process: what it did not take is interrupted at the next start. */
+  async #withinTime(closing: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const late = this.#options.clock.sleep(closeMs, over.signal).catch(() => undefined);
+    await Promise.race([closing, late]);
+    over.abort();
   }
 
   #stored(task: Omit<NewTask, 'key'> & { readonly key?: string | undefined }): NewStoredTask {

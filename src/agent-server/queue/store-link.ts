@@ -71,7 +71,7 @@ export class StoreLink {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelRetry();
-    const client = this.#client ?? (await this.#opening?.catch(() => undefined));
+    const client = (await this.#opening?.catch(() => undefined)) ?? this.#client;
     if (client?.isOver === false) await client.close();
   }
 

@@ -28,6 +28,8 @@ type Answered = Extract<FromThread, { type: 'answers' }>;
 
 /** Operations of one transaction: a batch that is larger makes those in it wait longer than it spares the others. */
 const largestBatch = 256;
+/** Characters of the texts of one transaction, unless a single operation has more: they are held twice meanwhile. */
+const longestBatch = 8 * 1024 * 1024;
 
 /**
  * Group commit: what is asked while a transaction is being written goes into the next one, so that hundreds share
@@ -98,8 +100,9 @@ class ThreadClient implements StoreClient {
       if (this.#isClosing) this.#send({ type: 'close' });
       return;
     }
-    this.#flying = this.#waiting.slice(0, largestBatch);
-    this.#waiting = this.#waiting.slice(largestBatch);
+    const size = batchSize(this.#waiting);
+    this.#flying = this.#waiting.slice(0, size);
+    this.#waiting = this.#waiting.slice(size);
     this.#send({ type: 'apply', operations: this.#flying.map(({ operation }) => operation) });
   }
 
@@ -138,6 +141,34 @@ class ThreadClient implements StoreClient {
     this.#flying = undefined;
     this.#waiting = [];
     this.#closed.resolve();
+  }
+}
+
+/** How many of those that wait share the next transaction. */
+function batchSize(waiting: readonly Asked[]): number {
+  let characters = 0;
+  let count = 0;
+  for (const { operation } of waiting) {
+    characters += lengthOf(operation);
+    if (count === largestBatch || (count > 0 && characters > longestBatch)) break;
+    count += 1;
+  }
+  return count;
+}
+
+function lengthOf(operation: Operation): number {
+  switch (operation.type) {
+    case 'add':
+    case 'begin':
+      return operation.payload.length;
+    case 'settle':
+      return (operation.result?.length ?? 0) + operation.log.tail.length;
+    case 'ask':
+      return operation.requests.length + operation.log.tail.length;
+    case 'answer':
+      return operation.responses.length;
+    default:
+      return 0;
   }
 }
 
