@@ -15,12 +15,14 @@ export interface SpawnerOptions {
   readonly generation: string;
   /** Path of native/reaper.c's program. Without it, what a call leaves behind is looked for by its traces. */
   readonly reaper?: string | undefined;
+  /** Frees the memory of what was read and dropped. */
+  readonly reclaim?: () => void;
   /** Called once, when the agent-server is gone and every process was ended. */
   readonly onEnd: () => void;
 }
 
 /** Serves the protocol of spawner-protocol.ts until the connection ends. */
-export function runSpawner({ connection, generation, reaper, onEnd }: SpawnerOptions): void {
+export function runSpawner({ connection, generation, reaper, reclaim, onEnd }: SpawnerOptions): void {
   const link = createLink(connection);
   const pools = new Map<number, Pool>();
   const calls = new Map<number, ToolProcess>();
@@ -39,7 +41,7 @@ export function runSpawner({ connection, generation, reaper, onEnd }: SpawnerOpt
   }
   function define(id: number, template: Template): void {
     pools.get(id)?.close();
-    const pool = createPool(template, { link, reaper }, nextMarker);
+    const pool = createPool(template, { link, reaper, reclaim }, nextMarker);
     pools.set(id, pool);
     pool.refill();
   }

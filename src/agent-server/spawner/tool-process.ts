@@ -6,6 +6,7 @@ import { readLines } from './lines.ts';
 import type { Link } from './link.ts';
 import { type CallTrace, channelOf, findProcessesOf, signalProcess } from './processes.ts';
 import { type ReaperNotice, readNotice } from './reaper.ts';
+import { relayOutput } from './relay-output.ts';
 
 /** Milliseconds without output, twice in a row, after which nothing more is expected of an ended process. */
 const quietMs = 60;
@@ -38,6 +39,8 @@ export interface ToolProcessHost {
   readonly link: Link;
   /** Path of native/reaper.c's program; undefined: what belongs to a call is looked for by its traces. */
   readonly reaper: string | undefined;
+  /** Frees the memory of what was read and dropped. */
+  readonly reclaim?: (() => void) | undefined;
 }
 
 export function startToolProcess(
@@ -58,19 +61,14 @@ function superviseChild(
   child: ChildProcess,
   template: Template,
   marker: string,
-  { link, reaper }: ToolProcessHost,
+  { link, reaper, reclaim = () => undefined }: ToolProcessHost,
   events: ToolProcessEvents,
 ): ToolProcess {
   const [stdin, stdout, stderr, channel] = child.stdio as unknown as [Writable, Readable, Readable, Duplex];
   const pid = child.pid;
   const trace = { pid: pid ?? -1, marker, channel: pid === undefined ? undefined : channelOf(pid, 3) };
   const order = reaper === undefined ? searchOrders(trace) : reaperOrders(child);
-  const state = {
-    ended: false,
-    killed: false,
-    overflow: false,
-    failure: undefined as SpawnFailure | undefined,
-  };
+  const state: State = { ended: false, killed: false, overflow: false };
   for (const stream of [stdin, stdout, stderr, channel]) stream.on('error', () => undefined);
 
   child.once('error', (error) => {
@@ -109,16 +107,23 @@ function superviseChild(
   function serve(call: number, input: Uint8Array): void {
     if (pid !== undefined) link.send(frameTypes.started, call, pidBytes(pid));
     stdin.end(input);
+    const limits = { stdout: template.maxStdout, stderr: template.maxStderr };
+    relayOutput(
+      stderr,
+      limits.stderr,
+      (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr),
+      reclaim,
+    );
     relayOutput(
       stdout,
-      template.maxStdout,
+      limits.stdout,
       (bytes) => link.relay(frameTypes.stdout, call, bytes, stdout),
+      reclaim,
       () => {
         state.overflow = true;
         kill(0);
       },
     );
-    relayOutput(stderr, template.maxStderr, (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr));
     readLines(channel, template.maxEvent, (line) => {
       const notice = reaper === undefined ? undefined : readNotice(line, template.file);
       if (notice !== undefined) onNotice(notice);
@@ -132,6 +137,13 @@ function superviseChild(
     kill: () => kill(template.graceMs),
     destroy: () => kill(0),
   };
+}
+
+interface State {
+  ended: boolean;
+  killed: boolean;
+  overflow: boolean;
+  failure?: SpawnFailure;
 }
 
 /** How what belongs to a call is told to end, and ended. */
@@ -176,22 +188,6 @@ function whenDrained(child: ChildProcess, pipes: readonly Readable[], done: () =
   child.once('close', () => {
     clearTimeout(timer);
     done();
-  });
-}
-
-/** Passes at most `limit` bytes on; what is over it is read and dropped, so that nothing blocks. */
-function relayOutput(
-  source: Readable,
-  limit: number,
-  pass: (bytes: Buffer) => void,
-  onOverflow: () => void = () => undefined,
-): void {
-  let seen = 0;
-  source.on('data', (chunk: Buffer) => {
-    const room = limit - seen;
-    seen += chunk.length;
-    if (room > 0) pass(chunk.length > room ? chunk.subarray(0, room) : chunk);
-    if (chunk.length > room && room >= 0) onOverflow();
   });
 }
 
