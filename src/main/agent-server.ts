@@ -64,7 +64,9 @@ async function serveSpawner({
     });
   // Not by process.exit: it waits for V8's other threads, one of which may wait for this one, and then for ever.
   const onEnd = () => process.kill(process.pid, 'SIGKILL');
-  runSpawner({ connection: new Socket({ fd: 3 }), generation, reaper, onEnd });
+  const { reclaimYoung } = await import('./reclaim-young.ts');
+  const connection = new Socket({ fd: 3 });
+  runSpawner({ connection, generation, reaper, reclaim: reclaimYoung(), onEnd });
 }
 
 /** One call of a tool with `runner: plugins`. */
