@@ -11,15 +11,24 @@ export function relayOutput(
   reclaim: () => void,
   onOverflow: () => void = () => undefined,
 ): void {
-  let [seen, dropped] = [0, 0];
+  const drop = reclaimAfter(reclaim);
+  let seen = 0;
   source.on('data', (chunk: Buffer) => {
     const room = limit - seen;
     seen += chunk.length;
     if (room > 0) pass(chunk.length > room ? chunk.subarray(0, room) : chunk);
     if (chunk.length > room && room >= 0) onOverflow();
-    if (room <= 0) dropped += chunk.length;
+    if (room <= 0) drop(chunk.length);
+  });
+}
+
+/** Counts bytes that were read and are of no use any more, and has their memory reclaimed now and then. */
+export function reclaimAfter(reclaim: () => void): (bytes: number) => void {
+  let dropped = 0;
+  return (bytes) => {
+    dropped += bytes;
     if (dropped < reclaimBytes) return;
     dropped = 0;
     reclaim();
-  });
+  };
 }

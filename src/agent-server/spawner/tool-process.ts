@@ -5,8 +5,8 @@ import { failureOf, launch } from './launch.ts';
 import { readLines } from './lines.ts';
 import type { Link } from './link.ts';
 import { type CallTrace, channelOf, findProcessesOf, signalProcess } from './processes.ts';
-import { type ReaperNotice, readNotice } from './reaper.ts';
-import { relayOutput } from './relay-output.ts';
+import { readNotice } from './reaper.ts';
+import { reclaimAfter, relayOutput } from './relay-output.ts';
 
 /** Milliseconds without output, twice in a row, after which nothing more is expected of an ended process. */
 const quietMs = 60;
@@ -100,8 +100,10 @@ function superviseChild(
       setTimeout(() => !state.ended && order.kill(), graceMs);
     } else order.kill();
   }
-  function onNotice(notice: ReaperNotice): void {
-    if (notice.type === 'failed') state.failure = notice.failure;
+  function onLine(call: number, line: Buffer): void {
+    const notice = reaper === undefined ? undefined : readNotice(line, template.file);
+    if (notice === undefined) link.relay(frameTypes.event, call, line, channel);
+    else if (notice.type === 'failed') state.failure = notice.failure;
     else whenDrained(child, [stdout, stderr], order.kill);
   }
   function serve(call: number, input: Uint8Array): void {
@@ -124,11 +126,9 @@ function superviseChild(
         kill(0);
       },
     );
-    readLines(channel, template.maxEvent, (line) => {
-      const notice = reaper === undefined ? undefined : readNotice(line, template.file);
-      if (notice !== undefined) onNotice(notice);
-      else link.relay(frameTypes.event, call, line, channel);
-    });
+    const drop = reclaimAfter(reclaim);
+    channel.on('data', (chunk: Buffer) => drop(chunk.length));
+    readLines(channel, template.maxEvent, (line) => onLine(call, line));
   }
   return {
     marker,
