@@ -13,6 +13,8 @@ export interface PowerOrder {
   readonly seed: number;
   /** Of all cases, up to 1. */
   readonly share: number;
+  /** Of the cases that are refused, one in so many is repaired. */
+  readonly repairEvery: number;
 }
 
 export interface PowerOutcome {
@@ -28,13 +30,13 @@ export interface PowerOutcome {
 }
 
 /** Damages a queue in every way in which a disk may, and opens it. */
-export async function runPower({ seed, share }: PowerOrder): Promise<PowerOutcome> {
+export async function runPower({ seed, share, repairEvery }: PowerOrder): Promise<PowerOutcome> {
   // Flushes cost nothing in memory, and it is the same SQLite.
   const place = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'power-'));
   const begun = performance.now();
   try {
     const cases = makeCases(await makeStates(place), createDice(seed), share);
-    const run = new PowerRun(join(place, 'case'));
+    const run = new PowerRun(join(place, 'case'), repairEvery);
     for (const one of cases) run.check(one);
     const seconds = (performance.now() - begun) / 1_000;
     return { seed, cases: cases.length, ...run.outcome, seconds };
@@ -47,13 +49,16 @@ type Borne = 'whole' | 'shorter, and said' | 'shorter, cut between two transacti
 
 class PowerRun {
   readonly #folder: string;
+  readonly #repairEvery: number;
+  #refused = 0;
   readonly #borne: Record<string, number> = {};
   readonly #problems: string[] = [];
   #repaired = 0;
   #repairedWhole = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, repairEvery: number) {
     this.#folder = folder;
+    this.#repairEvery = repairEvery;
   }
 
   get outcome(): Pick<PowerOutcome, 'borne' | 'repaired' | 'repairedWhole' | 'problems'> {
@@ -76,7 +81,7 @@ class PowerRun {
     const borne = this.#open(state, damage, fail);
     const key = `${damage.file} ${damage.how}: ${borne}`;
     this.#borne[key] = (this.#borne[key] ?? 0) + 1;
-    if (borne !== 'refused') return;
+    if (borne !== 'refused' || ++this.#refused % this.#repairEvery !== 0) return;
     write();
     this.#repair(state, damage, fail);
   }

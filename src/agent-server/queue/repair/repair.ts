@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '#kit/errors.ts';
 import type { TaskRow } from '../store/rows.ts';
-import { sumOf } from '../store/rows.ts';
+import { stateSumOfRow, sumOf } from '../store/rows.ts';
 import { migrate } from '../store/schema.ts';
 import { StoreError } from '../store/store-error.ts';
 import { isInUse } from './check-files.ts';
@@ -24,6 +24,8 @@ export interface RepairReport {
   readonly unreadable: number;
   /** Ids of tasks that are kept without their results. */
   readonly withoutResult: readonly string[];
+  /** Ids of tasks of which only the order could be read: they are kept as failed. */
+  readonly withoutState: readonly string[];
   readonly log: LogReading['state'];
   /** Where the damaged files are now. */
   readonly damagedFolder: string;
@@ -48,7 +50,7 @@ export function repairQueue(folder: string, now: number): RepairReport {
   if (!existsSync(done)) {
     const part = `${done}.part`;
     rmSync(part, { recursive: true, force: true });
-    const report = writeRepaired(folder, part);
+    const report = writeRepaired(folder, part, now);
     writeFileSync(join(part, 'report.json'), JSON.stringify(report));
     for (const name of ['report.json', 'tasks.sqlite', 'results', '.']) syncPath(join(part, name));
     renameSync(part, done);
@@ -65,7 +67,7 @@ function refuseInUse(path: string): void {
   });
 }
 
-function writeRepaired(folder: string, part: string): Omit<RepairReport, 'damagedFolder'> {
+function writeRepaired(folder: string, part: string, now: number): Omit<RepairReport, 'damagedFolder'> {
   mkdirSync(join(part, 'results'), { recursive: true, mode: 0o700 });
   const fresh = openFresh(fileOf(part));
   try {
@@ -75,13 +77,16 @@ function writeRepaired(folder: string, part: string): Omit<RepairReport, 'damage
     const image = imageOf(readIfThere(fileOf(folder)), log, reading, firstPage);
     const salvage = readImage(join(part, 'image'), image, { firstPage, columns: columnsOf(fresh) });
     const withoutResult: string[] = [];
+    const withoutState: string[] = [];
     const kept = insertRows(fresh, salvage.rows, (row) => {
-      const whole = withResult(row, join(folder, 'results'), join(part, 'results'));
-      if (whole !== row) withoutResult.push(String(row['id']));
-      return whole;
+      const known = withState(row, now);
+      if (known !== row) withoutState.push(String(row['id']));
+      const whole = withResult(known, join(folder, 'results'), join(part, 'results'));
+      if (whole !== known) withoutResult.push(String(row['id']));
+      return { ...whole, state_sum: stateSumOfRow(whole) };
     });
     const { lostIds, unreadable } = salvage;
-    return { ...countByStatus(kept), lostIds, unreadable, withoutResult, log: reading.state };
+    return { ...countByStatus(kept), lostIds, unreadable, withoutResult, withoutState, log: reading.state };
   } finally {
     fresh.close();
   }
@@ -145,6 +150,28 @@ function insertRows(fresh: DatabaseSync, rows: readonly Row[], prepare: (row: Ro
   }
   fresh.exec('COMMIT');
   return kept;
+}
+
+/** The row as it is, or, when what became of it is not what was written, as one that was interrupted. */
+function withState(row: Row, now: number): Row {
+  if (stateSumOfRow(row) === row['state_sum']) return row;
+  const { seq = null, id = null, tool = null, payload = null, sum = null } = row;
+  return {
+    ...{ seq, id, tool, payload, sum },
+    ...{
+      key: null,
+      owner: null,
+      priority: 1,
+      status: 'failed',
+      attempt: 1,
+      lost: 0,
+      retries: 0,
+      cancelling: 0,
+    },
+    ...{ created_at: now, updated_at: now, finished_at: now, kept_since: now, bytes: String(payload).length },
+    ...{ reason: 'Interrupted', error: 'What became of it was lost with a damaged queue' },
+    ...{ log_tail: '', log_sequence: 0, log_truncated: 0 },
+  };
 }
 
 /** The row as it is, with its result's file copied, or without the result when that is not what was written. */

@@ -12,7 +12,7 @@ const logStates = {
 
 /** The report as lines for people. */
 export function reportText(report: RepairReport): string {
-  const { kept, keptByStatus, lostIds, unreadable, withoutResult } = report;
+  const { kept, keptByStatus, lostIds, unreadable, withoutResult, withoutState } = report;
   const states = Object.entries(keptByStatus).map(([status, count]) => `${count} ${status}`);
   const log = logStates[report.log];
   const lines = [
@@ -23,6 +23,9 @@ export function reportText(report: RepairReport): string {
       ? [`${unreadable} places of the file cannot be read; tasks that were there are lost.`]
       : []),
     ...(withoutResult.length > 0 ? [`Kept without their results: ${names(withoutResult)}.`] : []),
+    ...(withoutState.length > 0
+      ? [`Kept as failed, because it cannot be read what became of them: ${names(withoutState)}.`]
+      : []),
     `The damaged files are in ${report.damagedFolder}; remove them when nothing of them is needed.`,
   ];
   return `${lines.join('\n')}\n`;

@@ -1,8 +1,12 @@
 import { truncateSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { codeOf, messageOf } from '#kit/errors.ts';
-import { migrate } from './schema.ts';
+import { stateSumOf } from './rows.ts';
+import { isSchemaWhole, migrate } from './schema.ts';
 import { StoreError } from './store-error.ts';
+
+/** Bytes that the log keeps after a large transaction: all of it is read at a start. */
+const longestLog = 16 * 1024 * 1024;
 
 /** One file of SQLite, for one process at a time, every statement of which is prepared once. */
 export class Database {
@@ -103,9 +107,14 @@ function openDatabase(path: string): DatabaseSync {
     try {
       // One process at a time: a second one is told so, instead of running the same tasks.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+      database.exec(`PRAGMA journal_size_limit = ${longestLog}`);
       const checked = database.prepare('PRAGMA integrity_check(1)').get();
       if (checked?.['integrity_check'] !== 'ok') throw damaged(path, String(checked?.['integrity_check']));
+      database.function('state_sum_of', { deterministic: true, varargs: true }, (...values) =>
+        stateSumOf(values),
+      );
       migrate(database, path);
+      if (!isSchemaWhole(database, path)) throw damaged(path, 'its tables are not those that were made');
       return database;
     } catch (error) {
       database.close();

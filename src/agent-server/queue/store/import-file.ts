@@ -96,6 +96,8 @@ function insert(database: Database, task: ImportedTask, now: number): void {
     ...[id, tool, payload, status, task.timeoutMs, createdAt, ended, ended, now, payload.length],
     ...[status === 'failed' ? reason : null, task.error, sumOf(id, tool, payload)],
   );
+  // The trigger of changes sums up how it stands.
+  database.run('UPDATE tasks SET updated_at = updated_at WHERE id = ?', id);
 }
 
 function toTask(item: unknown, now: number): ImportedTask | undefined {

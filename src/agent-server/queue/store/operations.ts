@@ -15,7 +15,7 @@ export type Operation =
   | { readonly type: 'get'; readonly id: string }
   | { readonly type: 'getByKey'; readonly key: string }
   | ListOperation
-  /** Forgets what is over its time, and ends what waits for answers too long. */
+  /** Forgets what is over its time. */
   | { readonly type: 'sweep'; readonly now: number };
 
 export interface NewStoredTask {
@@ -167,7 +167,7 @@ export interface StoreLimits {
   readonly maxFinished: number;
   /** Bytes of finished tasks: payloads, results and logs. */
   readonly maxFinishedBytes: number;
-  /** Milliseconds for which finished tasks are remembered, and for which tasks wait for answers. */
+  /** Milliseconds for which finished tasks are remembered. */
   readonly retentionMs: number;
 }
 

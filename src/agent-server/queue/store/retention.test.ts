@@ -101,27 +101,6 @@ test('finished tasks make room by their bytes, with the files of their results',
   assert.deepEqual(names(), [4], 'the last one stays, whatever its size');
 });
 
-test('a task that nobody answers for a week has failed', (t) => {
-  const { store, names } = make(t, {});
-  const log = { tail: '', sequence: 0, truncated: false };
-  store.apply([
-    addOf(1, 0),
-    { type: 'lease', except: [], now: 0 },
-    { type: 'ask', id: idOf(1), attempt: 1, requests: '{"q":1}', state: null, log, progress: null, now: 5 },
-  ]);
-  store.takeChanges();
-  store.apply([{ type: 'sweep', now: 7 * day + 6 }]);
-  assert.deepEqual(
-    store.takeChanges().map(({ status }) => status),
-    ['failed'],
-  );
-  const [task] = store.apply([{ type: 'get', id: idOf(1) }]) as [StoredTask];
-  assert.deepEqual(
-    [task.reason, task.error, names()],
-    ['TimedOut', 'Nobody answered what the task asks', [1]],
-  );
-});
-
 test('more bytes than there is room for are refused, what fits is taken', (t) => {
   const { store } = make(t, { maxPendingBytes: 1000 });
   const add = (number: number, bytes: number): Operation => {

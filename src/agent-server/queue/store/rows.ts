@@ -40,6 +40,7 @@ export interface TaskRow {
   readonly log_sequence: number;
   readonly log_truncated: number;
   readonly sum: number;
+  readonly state_sum: number;
 }
 
 /** Columns of a list: all but what may be long. */
@@ -55,6 +56,54 @@ export function sumOf(id: string, tool: string, payload: string): number {
   return crc32(payload, crc32(`${id}\n${tool}\n`));
 }
 
+/** What `state_sum` is of, in the order in which the schema's trigger gives it. */
+const stateColumns = [
+  ...[
+    'key',
+    'owner',
+    'priority',
+    'status',
+    'attempt',
+    'lost',
+    'retries',
+    'cancelling',
+    'timeout_ms',
+    'ttl_ms',
+  ],
+  ...[
+    'created_at',
+    'updated_at',
+    'started_at',
+    'finished_at',
+    'kept_since',
+    'forget_at',
+    'bytes',
+    'progress',
+  ],
+  ...['input_requests', 'input_responses', 'request_state', 'reason', 'error', 'rpc_error', 'exit_code'],
+  ...['result_file', 'result_sum', 'log_tail', 'log_sequence', 'log_truncated'],
+];
+
+/** Of how a task stands: a bit that was turned over there makes it run again, or never. */
+export function stateSumOf(values: readonly unknown[]): number {
+  return crc32(JSON.stringify(values));
+}
+
+/** Of a row; columns that it does not have are as in a new one. */
+export function stateSumOfRow(row: Readonly<Record<string, unknown>>): number {
+  return stateSumOf(stateColumns.map((name) => row[name] ?? newState[name] ?? null));
+}
+
+const newState: Readonly<Record<string, unknown>> = {
+  ...{ lost: 0, retries: 0, cancelling: 0, log_tail: '', log_sequence: 0, log_truncated: 0 },
+};
+
+/** Throws QueueDamaged when anything of the row is not what was written, but for its result. */
+export function checkRow(row: TaskRow): void {
+  checkSum(row);
+  if (stateSumOfRow({ ...row }) !== row.state_sum) throw notAsWritten(row.id);
+}
+
 /** Throws QueueDamaged when the row is not what was written. */
 export function checkSum({ id, tool, payload, sum }: Pick<TaskRow, 'id' | 'tool' | 'payload' | 'sum'>): void {
   if (sumOf(id, tool, payload) !== sum) throw notAsWritten(id);
@@ -62,7 +111,8 @@ export function checkSum({ id, tool, payload, sum }: Pick<TaskRow, 'id' | 'tool'
 
 function notAsWritten(id: string): StoreError {
   return new StoreError('QueueDamaged', `task ${id} is not what was written`, {
-    remedy: 'The medium is failing: move the workspace to another one.',
+    remedy:
+      'The medium is failing. Save what can be read with `agent-server.mjs repair-queue --folder .tasksQueue` of the workspace, and move it to another medium.',
   });
 }
 
@@ -102,9 +152,6 @@ export function toTask(row: TaskRow): StoredTask {
     log: { tail: row.log_tail, sequence: row.log_sequence, truncated: row.log_truncated === 1 },
   };
 }
-
-/** Columns of which a change is made. */
-export const changed = 'id, key, owner, tool, status, attempt, progress';
 
 export function toChange(row: Pick<TaskRow, keyof StoredChange>): StoredChange {
   const { id, key, owner, tool, status, attempt, progress } = row;

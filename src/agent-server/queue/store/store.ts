@@ -13,7 +13,8 @@ import {
 } from './operations.ts';
 import { openResultFiles, type ResultFiles } from './result-files.ts';
 import { Retention } from './retention.ts';
-import { checkSum, type TaskRow } from './rows.ts';
+import { checkRow, type TaskRow } from './rows.ts';
+import { StoreError } from './store-error.ts';
 import { Tally } from './tally.ts';
 import { TaskTable } from './tasks.ts';
 
@@ -158,13 +159,13 @@ export class TaskStore {
   }
 
   #sweep(now: number): void {
-    this.#tasks.endQuestions(now - this.#options.limits.retentionMs, now);
     this.#retention.forgetOld(now);
     this.#retention.makeRoom(now);
   }
 
   /** Tasks that ran when the process ended run again while their policy allows it; else that is their end. */
   #recover(folder: string, now: number): OpeningNote[] {
+    this.#checkRows();
     this.#database.begin();
     const notes = importFiles(this.#database, folder, this.#options.imports, now);
     this.#tally.read(this.#database);
@@ -178,18 +179,18 @@ export class TaskStore {
     this.#sweep(now);
     this.#database.commit();
     this.#dropped = [];
-    this.#checkOrders();
     this.#sweepFiles();
     if (rows.length === 0) return notes;
     return [...notes, { type: 'interrupted', again, ended: rows.length - again }];
   }
 
-  /** Everything that is still to be done must be what was ordered. */
-  #checkOrders(): void {
-    const rows = this.#database.iterate(
-      "SELECT id, tool, payload, sum FROM tasks WHERE status IN ('pending', 'input_required')",
-    );
-    for (const row of rows) checkSum(row as TaskRow);
+  /** Before anything is decided by it. */
+  #checkRows(): void {
+    try {
+      for (const row of this.#database.iterate('SELECT * FROM tasks')) checkRow(row as TaskRow);
+    } catch (error) {
+      throw error instanceof StoreError ? damaged(this.#path, error.message, error) : error;
+    }
   }
 
   #sweepFiles(): void {

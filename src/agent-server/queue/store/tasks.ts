@@ -16,11 +16,14 @@ import type {
   StoreLimits,
 } from './operations.ts';
 import { longestInline, type ResultFiles } from './result-files.ts';
-import { changed, listed, sumOf, type TaskRow, toChange, toTask, toWholeTask } from './rows.ts';
+import { listed, stateSumOfRow, sumOf, type TaskRow, toChange, toTask, toWholeTask } from './rows.ts';
 import type { Tally } from './tally.ts';
 
 type Of<Type extends Operation['type']> = Extract<Operation, { type: Type }>;
 type Holder = Pick<Of<'release'>, 'id' | 'attempt' | 'log' | 'progress' | 'now'>;
+
+/** Columns of a task, with what they become. Their names are this program's own. */
+type Changes = Partial<Omit<TaskRow, 'seq' | 'id' | 'tool' | 'payload' | 'sum' | 'state_sum'>>;
 
 /** The end of a task. */
 interface End {
@@ -88,32 +91,29 @@ export class TaskTable {
     const isLong = result !== null && bytes > longestInline;
     const file = isLong ? this.#parts.files.write(id, attempt, result) : null;
     if (file !== null) this.#parts.onWritten(file);
-    this.#database.run(
-      `UPDATE tasks SET result = ?, result_file = ?, result_sum = ?, rpc_error = ?, exit_code = ?, bytes = bytes + ?
-       WHERE seq = ?`,
-      ...[isLong ? null : result, file, result === null ? null : crc32(result), rpcError, exitCode],
-      ...[bytes + operation.log.tail.length, row.seq],
-    );
-    this.#note(operation);
-    this.#end(row, operation);
+    this.#end(row, operation, {
+      ...notesOf(operation),
+      result: isLong ? null : result,
+      result_file: file,
+      result_sum: result === null ? null : crc32(result),
+      rpc_error: rpcError,
+      exit_code: exitCode,
+      bytes: row.bytes + bytes + operation.log.tail.length,
+    });
     return true;
   }
 
   ask(operation: AskOperation): boolean {
     const row = this.#held(operation);
     if (row === undefined) return false;
-    this.#note(operation);
+    const { now, requests, state } = operation;
     if (row.cancelling === 1) {
-      this.#end(row, cancelledAt(operation.now));
+      this.#end(row, cancelledAt(now), notesOf(operation));
       return true;
     }
-    this.#database.run(
-      'UPDATE tasks SET input_requests = ?, input_responses = NULL, request_state = ? WHERE seq = ?',
-      ...[operation.requests, operation.state, row.seq],
-    );
-    this.#move(row, 'input_required', operation.now);
-    if (this.#parts.tally.counts.input_required > this.#parts.limits.maxAsking)
-      this.#endOldestQuestion(operation.now);
+    const asked = { input_requests: requests, input_responses: null, request_state: state };
+    this.#update(row, { ...notesOf(operation), ...asked, status: 'input_required', updated_at: now });
+    if (this.#parts.tally.counts.input_required > this.#parts.limits.maxAsking) this.#endOldestQuestion(now);
     return true;
   }
 
@@ -121,28 +121,24 @@ export class TaskTable {
   release(operation: Of<'release'>): boolean {
     const row = this.#held(operation);
     if (row === undefined) return false;
-    this.#note(operation);
-    if (row.cancelling === 1) this.#end(row, cancelledAt(operation.now));
-    else this.#move(row, 'pending', operation.now);
+    const { now } = operation;
+    if (row.cancelling === 1) this.#end(row, cancelledAt(now), notesOf(operation));
+    else this.#update(row, { ...notesOf(operation), status: 'pending', updated_at: now });
     return true;
   }
 
   interrupt(operation: Of<'interrupt'>): boolean {
     const row = this.#held(operation);
-    if (row === undefined) return false;
-    this.#note(operation);
-    this.lose(row, operation.error, operation.now);
-    return true;
+    if (row !== undefined) this.lose(row, operation.error, operation.now, notesOf(operation));
+    return row !== undefined;
   }
 
   /** The attempt of a running task was lost. */
-  lose(row: TaskRow, error: string, now: number): void {
-    if (row.cancelling === 1) this.#end(row, cancelledAt(now));
-    else if (row.lost >= row.retries) this.#end(row, { status: 'failed', reason: 'Interrupted', error, now });
-    else {
-      this.#database.run('UPDATE tasks SET lost = lost + 1 WHERE seq = ?', row.seq);
-      this.#move(row, 'pending', now);
-    }
+  lose(row: TaskRow, error: string, now: number, notes: Changes = {}): void {
+    if (row.cancelling === 1) this.#end(row, cancelledAt(now), notes);
+    else if (row.lost >= row.retries)
+      this.#end(row, { status: 'failed', reason: 'Interrupted', error, now }, notes);
+    else this.#update(row, { ...notes, lost: row.lost + 1, status: 'pending', updated_at: now });
   }
 
   answer({ id, responses, now }: Of<'answer'>): Answers['answer'] {
@@ -156,17 +152,13 @@ export class TaskTable {
       const from = Object.hasOwn(known, key) ? known : given;
       return Object.hasOwn(from, key) ? [[key, from[key]] as const] : [];
     });
-    this.#database.run(
-      'UPDATE tasks SET input_responses = ? WHERE seq = ?',
-      ...[JSON.stringify(Object.fromEntries(taken)), row.seq],
-    );
-    if (taken.length < Object.keys(requests).length) {
-      this.#database.run('UPDATE tasks SET updated_at = ? WHERE seq = ?', now, row.seq);
-      return 'partial';
-    }
-    this.#database.run('UPDATE tasks SET input_requests = NULL WHERE seq = ?', row.seq);
-    this.#move(row, 'pending', now);
-    return 'answered';
+    const isComplete = taken.length === Object.keys(requests).length;
+    this.#update(row, {
+      input_responses: JSON.stringify(Object.fromEntries(taken)),
+      updated_at: now,
+      ...(isComplete && { input_requests: null, status: 'pending' }),
+    });
+    return isComplete ? 'answered' : 'partial';
   }
 
   cancel({ id, now }: Of<'cancel'>): Answers['cancel'] {
@@ -174,7 +166,7 @@ export class TaskTable {
     if (row === undefined) return 'unknown';
     if (row.kept_since !== null) return 'finished';
     if (row.status === 'running') {
-      this.#database.run('UPDATE tasks SET cancelling = 1 WHERE seq = ?', row.seq);
+      this.#update(row, { cancelling: 1 });
       return 'cancelling';
     }
     this.#end(row, cancelledAt(now));
@@ -202,16 +194,6 @@ export class TaskTable {
     return (rows as TaskRow[]).map(toTask);
   }
 
-  /** Ends those that have waited for answers since before. */
-  endQuestions(before: number, now: number): void {
-    const rows = this.#database.all(
-      "SELECT * FROM tasks WHERE status = 'input_required' AND updated_at < ? ORDER BY updated_at, seq LIMIT 1000",
-      before,
-    ) as TaskRow[];
-    const error = 'Nobody answered what the task asks';
-    for (const row of rows) this.#end(row, { status: 'failed', reason: 'TimedOut', error, now });
-  }
-
   #endOldestQuestion(now: number): void {
     const row = this.#database.get(
       "SELECT * FROM tasks WHERE status = 'input_required' ORDER BY updated_at, seq LIMIT 1",
@@ -226,9 +208,15 @@ export class TaskTable {
     const bytes = payload.length;
     this.#database.run(
       `INSERT INTO tasks (id, key, owner, tool, payload, priority, status, attempt, retries, timeout_ms, ttl_ms,
-       created_at, updated_at, started_at, bytes, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       created_at, updated_at, started_at, bytes, sum, state_sum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[id, key, owner, tool, payload, task.priority, status, attempt, task.retries, task.timeoutMs],
       ...[task.ttlMs, now, now, startedAt, bytes, sumOf(id, tool, payload)],
+      stateSumOfRow({
+        ...{ key, owner, status, attempt, bytes, priority: task.priority, retries: task.retries },
+        ...{ timeout_ms: task.timeoutMs, ttl_ms: task.ttlMs, created_at: now, updated_at: now },
+        started_at: startedAt,
+      }),
     );
     this.#parts.tally.add({ key, status, bytes });
     this.#parts.tell({ id, key, owner, tool, status, attempt, progress: null });
@@ -245,32 +233,21 @@ export class TaskTable {
     ) as TaskRow | undefined;
   }
 
-  /** What the holder knows of the attempt. */
-  #note({ id, log, progress }: Holder): void {
-    this.#database.run(
-      'UPDATE tasks SET log_tail = ?, log_sequence = ?, log_truncated = ?, progress = ? WHERE id = ?',
-      ...[log.tail, log.sequence, log.truncated ? 1 : 0, progress, id],
-    );
+  #end(row: TaskRow, { status, reason, error, now }: End, more: Changes = {}): void {
+    this.#update(row, {
+      ...more,
+      ...{ status, reason, error, updated_at: now, finished_at: now, kept_since: now },
+      forget_at: row.ttl_ms === null ? null : now + row.ttl_ms,
+      ...{ input_requests: null, input_responses: null, request_state: null },
+    });
   }
 
-  #move({ seq, status: from }: TaskRow, to: StoredStatus, now: number): void {
-    const row = this.#database.get(
-      'UPDATE tasks SET status = ?, updated_at = ? WHERE seq = ? RETURNING *',
-      ...[to, now, seq],
-    ) as unknown as TaskRow;
-    this.#moved(row, from);
-  }
-
-  #end({ seq, key, status: from, bytes }: TaskRow, { status, reason, error, now }: End): void {
-    const row = this.#database.get(
-      `UPDATE tasks SET status = ?, reason = ?, error = ?, updated_at = ?, finished_at = ?, kept_since = ?,
-       forget_at = ? + ttl_ms, input_requests = NULL, input_responses = NULL, request_state = NULL
-       WHERE seq = ? RETURNING ${changed}, bytes`,
-      ...[status, reason, error, now, now, now, now, seq],
-    ) as unknown as TaskRow;
-    this.#parts.tally.remove({ key, status: from, bytes });
-    this.#parts.tally.add(row);
-    this.#parts.tell(toChange(row));
+  #update(row: TaskRow, changes: Changes): void {
+    const names = Object.keys(changes);
+    const sets = names.map((name) => `${name} = ?`).join(', ');
+    this.#database.run(`UPDATE tasks SET ${sets} WHERE seq = ?`, ...Object.values(changes), row.seq);
+    const next = { ...row, ...changes };
+    if (next.status !== row.status) this.#moved(next, row.status);
   }
 
   #moved(row: TaskRow, from: StoredStatus): void {
@@ -278,6 +255,12 @@ export class TaskTable {
     this.#parts.tally.add(row);
     this.#parts.tell(toChange(row));
   }
+}
+
+/** What the holder knows of the attempt. */
+function notesOf({ log, progress }: Holder): Changes {
+  const { tail, sequence, truncated } = log;
+  return { log_tail: tail, log_sequence: sequence, log_truncated: truncated ? 1 : 0, progress };
 }
 
 function cancelledAt(now: number): End {
