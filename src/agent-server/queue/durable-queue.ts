@@ -55,7 +55,7 @@ class DurableQueue implements TaskQueue {
   constructor(options: DurableQueueOptions) {
     const { clock, logTailBytes } = options;
     this.#options = options;
-    this.#newId = createTaskIds(clock, options.random);
+    this.#newId = createTaskIds(options.random);
     this.#running = new RunningTasks({
       clock,
       logTailBytes,

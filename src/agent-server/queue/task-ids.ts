@@ -1,17 +1,16 @@
-import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
 
-/** Milliseconds for which ids begin alike, unless more are made. */
-const stepMs = 64;
+/** Values of the part that grows. */
+const steps = 0x1_0000;
 
 /**
- * 16 hex digits: half of them grow with time, so that the index of ids grows at its end (at random places each task
- * would write a page of its own once many wait); half are random, so that nobody guesses one.
+ * 16 hex digits. The first four grow, so that the index of ids is written at one place: at random places each task
+ * would write a page of its own once many wait. The other 48 bits are random: whoever knows an id was told it.
  */
-export function createTaskIds(clock: Pick<Clock, 'now'>, random: Random): () => string {
-  let last = 0;
+export function createTaskIds(random: Random): () => string {
+  let next = random.bytes(2).readUInt16BE();
   return () => {
-    last = Math.max(last + 1, Math.floor(clock.now() / stepMs));
-    return (last >>> 0).toString(16).padStart(8, '0') + random.bytes(4).toString('hex');
+    next = (next + 1) % steps;
+    return next.toString(16).padStart(4, '0') + random.bytes(6).toString('hex');
   };
 }
