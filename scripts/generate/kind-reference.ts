@@ -22,7 +22,6 @@ export function kindReference(kind: Kind): string {
     `# ${resource.kind}`,
     description,
     `\`${apiVersion}\`, \`kubectl get ${resource.plural}\` or \`kubectl get ${shortName}\`; with the other kinds: \`kubectl get ploinky\`.`,
-    ...(kind.unimplemented === undefined ? [] : [`**${kind.unimplemented}**`]),
     'Fields marked *not yet* are known, but this version does nothing with them: an object that sets one gets the condition `Accepted=False` with the reason `NotImplemented` and is not carried out. A field that is not listed here is refused.',
     columnsOf(kind),
     ...sections.map(renderSection),

@@ -34,8 +34,6 @@ export interface Kind {
   /** Longest name. Its workloads, hosts and labels carry it. */
   readonly maxNameLength: number;
   readonly namePattern: RegExp;
-  /** Why nothing of this kind is carried out yet, and what to do instead. */
-  readonly unimplemented?: string;
   /** CEL over spec and oldSelf that an update must satisfy. */
   readonly transition?: { readonly rule: string; readonly message: string };
 }

@@ -9,7 +9,5 @@ import { schemaOf } from './validate.ts';
  * asks for nothing and is not among them.
  */
 export function unimplementedFields(kind: KindName, spec: unknown): FieldError[] {
-  const { unimplemented } = kinds[kind];
-  if (unimplemented !== undefined) return [{ path: 'spec', message: unimplemented }];
   return unimplementedBelow(spec, schemaOf(kinds[kind]), 'spec');
 }
