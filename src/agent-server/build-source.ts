@@ -63,8 +63,7 @@ export function buildSource(options: SourceOptions): BuiltSource {
   const tasks = createTaskService({ queue, gate, clock, answerMs: settings.taskAnswerMs, instance });
   if (isObject(mcp['upstream'])) {
     const source = upstreamSource(mcp['upstream'], gate, options);
-    void source.settled.then(() => tasks.serve(sourceTasks(source, options)));
-    return { source, tasks };
+    return { source: servingTasks(source, () => tasks.serve(sourceTasks(source, options))), tasks };
   }
   const configFile = typeof mcp['configFile'] === 'string' ? mcp['configFile'] : undefined;
   const source = createConfiguredSource({
@@ -98,6 +97,21 @@ export function buildSource(options: SourceOptions): BuiltSource {
     },
   });
   return { source, tasks };
+}
+
+/** The same source, whose tasks run from when its tools are known until it is closed. */
+function servingTasks(source: Source, serve: () => () => void): Source {
+  let closed = false;
+  let stop = () => {};
+  void source.settled.then(() => {
+    if (!closed) stop = serve();
+  });
+  const close = async () => {
+    closed = true;
+    stop();
+    await source.close();
+  };
+  return Object.create(source, { close: { value: close } }) as Source;
 }
 
 function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: SourceOptions): Source {
