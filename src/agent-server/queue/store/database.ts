@@ -30,8 +30,11 @@ export class Database {
     return this.#prepare(sql).all(...values);
   }
 
-  iterate(sql: string, ...values: SQLInputValue[]): Iterable<unknown> {
-    return this.#prepare(sql).iterate(...values);
+  /** Rows as lists of their values, which is several times as fast. */
+  lists(sql: string): Iterable<unknown[]> {
+    const statement = this.#database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement.iterate() as Iterable<unknown> as Iterable<unknown[]>;
   }
 
   /** Rows that it changed. */

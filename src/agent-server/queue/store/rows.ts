@@ -98,10 +98,15 @@ const newState: Readonly<Record<string, unknown>> = {
   ...{ lost: 0, retries: 0, cancelling: 0, log_tail: '', log_sequence: 0, log_truncated: 0 },
 };
 
-/** Throws QueueDamaged when anything of the row is not what was written, but for its result. */
-export function checkRow(row: TaskRow): void {
-  checkSum(row);
-  if (stateSumOfRow({ ...row }) !== row.state_sum) throw notAsWritten(row.id);
+/** Columns of a row that is to be checked as a whole. */
+export const checkedColumns = `id, tool, payload, sum, state_sum, ${stateColumns.join(', ')}`;
+
+/** Throws QueueDamaged when anything of a row of these columns is not what was written, but for its result. */
+export function checkRow([id, tool, payload, sum, stateSum, ...state]: readonly unknown[]): void {
+  const isText = typeof id === 'string' && typeof tool === 'string' && typeof payload === 'string';
+  if (!isText || sumOf(id, tool, payload) !== sum || stateSumOf(state) !== stateSum) {
+    throw notAsWritten(String(id));
+  }
 }
 
 /** Throws QueueDamaged when the row is not what was written. */

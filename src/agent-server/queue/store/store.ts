@@ -13,7 +13,7 @@ import {
 } from './operations.ts';
 import { openResultFiles, type ResultFiles } from './result-files.ts';
 import { Retention } from './retention.ts';
-import { checkRow, type TaskRow } from './rows.ts';
+import { checkedColumns, checkRow, type TaskRow } from './rows.ts';
 import { StoreError } from './store-error.ts';
 import { Tally } from './tally.ts';
 import { TaskTable } from './tasks.ts';
@@ -187,7 +187,7 @@ export class TaskStore {
   /** Before anything is decided by it. */
   #checkRows(): void {
     try {
-      for (const row of this.#database.iterate('SELECT * FROM tasks')) checkRow(row as TaskRow);
+      for (const row of this.#database.lists(`SELECT ${checkedColumns} FROM tasks`)) checkRow(row);
     } catch (error) {
       throw error instanceof StoreError ? damaged(this.#path, error.message, error) : error;
     }
