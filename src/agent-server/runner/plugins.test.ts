@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openSession, temporaryFolder, testServer, toolCall } from '../testing/harness.ts';
 
 const timeout = 60_000;
@@ -56,6 +57,7 @@ const tools = [
   tool('whole'),
   tool('nope'),
   { ...tool('toString'), name: 'inherited' },
+  { ...tool('add', { args: ['by'], prewarm: 1 }), name: 'ready' },
   { ...tool('add'), name: 'elsewhere', env: { PLUGINS_FOLDER: 'missing' } },
   { ...tool('add'), name: 'broken', env: { PLUGINS_FOLDER: 'plugins:more' } },
 ];
@@ -94,6 +96,14 @@ test('each call is a process of its own that finds what the one before it saved'
   assert.deepEqual([first.count, second.count], [6, 7]);
   assert.notEqual(first.pid, second.pid);
   assert.equal(await read('log'), 'save\nend\n'.repeat(2));
+});
+
+test('a process that waited for its call has read nothing before it', { timeout }, async (t) => {
+  const { call } = await start(t);
+  await call('ready', { by: 1 });
+  await sleep(1500);
+  await call('add', { by: 5 });
+  assert.equal(JSON.parse((await call('ready', { by: 1 })).text).count, 7);
 });
 
 test('only the result is on standard output, and what plugins print is the second part', {
