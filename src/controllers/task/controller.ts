@@ -51,7 +51,7 @@ const concurrency = 32;
 
 /** Tasks → attempts at agent-servers. Watches Tasks, Agents, and what agent-servers say of attempts. */
 export function createTaskController(options: TaskControllerOptions): Controller {
-  const { tasks, agents, events } = options;
+  const { tasks, agents, attempts, events } = options;
   const links = createLinks({ ...options, open: openTaskLink });
   const reconciler = createTaskReconciler({
     ...options,
@@ -81,8 +81,11 @@ export function createTaskController(options: TaskControllerOptions): Controller
       const task = tasks.cache.get(key);
       if (task === undefined || task.metadata.deletionTimestamp !== undefined) return settled;
       const result = await reconciler.reconcile(task);
+      const { uid = '' } = task.metadata;
+      const now = tasks.cache.get(key);
       // It may have gone while it was being given away.
-      if (tasks.cache.get(key) === undefined) strays.gone(task.metadata.uid ?? '');
+      if (now === undefined) strays.gone(uid);
+      else if (isFinal(now) && attempts.unended(uid).length === 0) attempts.forget(uid);
       return result;
     },
   });
