@@ -40,12 +40,12 @@ export interface ConfigPlace {
   readonly configFile: string | undefined;
 }
 
-export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--in-image] [--no-tokens]
+export const usage = `usage: agent-server (--config-fd N | --config-file PATH) [--instance UID[/SLOT]] [--listen-fd N | --listen HOST:PORT | --listen-socket PATH] [--in-image] [--no-tokens]
        agent-server exec (--config-fd N | --config-file PATH) -- COMMAND [ARGUMENT…]
        agent-server repair-queue --folder PATH
 
 A configuration file is read again when it changes: new keys and forwards are taken up without a restart.
---instance names the workload where the configuration cannot: a pod's uid.
+--instance names the workload where the configuration cannot: a pod's uid, and which replica it is.
 --in-image gives tools the environment of the image that the agent-server was started in.
 --listen defaults to 127.0.0.1:7000. --no-tokens asks callers for no token at all: for development only.
 repair-queue saves what can be read of a damaged queue of tasks, .tasksQueue in an agent's workspace, while the agent

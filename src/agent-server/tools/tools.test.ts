@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseAgentConfig } from '../config/agent-config.ts';
+import { forInstance, parseAgentConfig } from '../config/agent-config.ts';
 import { configCandidates } from '../config/locate.ts';
 import { readMcpDefinition } from '../config/mcp-config.ts';
 import { safePath } from '../http/static-files.ts';
@@ -175,6 +175,15 @@ test('the start-up document is read whole, and what is wrong in it is named', ()
     () => parseAgentConfig(JSON.stringify({ ...config, paths: { code: 5 } })),
     /paths\.code: .*string/,
   );
+});
+
+test('an instance may say which replica it is', () => {
+  const config = testConfig('/code');
+  const agentOf = (instance: string | undefined) => forInstance(config, instance).agent;
+  assert.deepEqual([agentOf('pod-1').instance, agentOf('pod-1').slot], ['pod-1', undefined]);
+  assert.deepEqual([agentOf('pod-1/3').instance, agentOf('pod-1/3').slot], ['pod-1', 3]);
+  assert.equal(agentOf(undefined).instance, 'instance-1');
+  assert.throws(() => agentOf('/3'), /agent\.instance is empty/);
 });
 
 test('the command line says what is wrong with it', () => {
