@@ -8,21 +8,24 @@ const magic = 'SQLite format 3\0';
 
 /**
  * A database as it would be had everything in its log that can still be read been carried over, also what follows a
- * damaged place. `firstPage` takes the place of a first page that is no SQLite database's: it tells where tables begin.
+ * damaged place. Pages of `fresh`, a new file, stand where there are none, and for a first page that is no SQLite
+ * database's: it tells where tables begin.
  */
-export function imageOf(database: Buffer, log: Buffer, reading: LogReading, firstPage: Buffer): Buffer {
+export function imageOf(database: Buffer, log: Buffer, reading: LogReading, fresh: Buffer): Buffer {
   const { pageSize } = reading;
   const frames = reading.frames.filter(({ chained, current }) => chained && current);
   const end = frames.findLastIndex(({ commit }) => commit > 0);
   const written = frames.slice(0, end + 1);
   const held = Math.ceil(database.length / pageSize);
   // As many as it had, also when its end is gone: what leads there must lead somewhere.
-  const pages = Math.max(1, held, pagesSaid(database, held), written.at(-1)?.commit ?? 0);
+  const said = pagesSaid(database, held);
+  const pages = Math.max(fresh.length / pageSize, held, said, written.at(-1)?.commit ?? 0);
   const image = Buffer.alloc(pages * pageSize);
+  fresh.copy(image);
   database.copy(image, 0, 0, Math.min(database.length, image.length));
   for (const { page, offset } of written.filter(({ page }) => page <= pages))
     log.copy(image, (page - 1) * pageSize, offset, offset + pageSize);
-  if (!isFirstPage(image, pageSize)) firstPage.copy(image);
+  if (!isFirstPage(image, pageSize)) fresh.copy(image, 0, 0, pageSize);
   settleHeader(image, pages);
   return image;
 }

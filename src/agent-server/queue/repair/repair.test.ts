@@ -113,6 +113,19 @@ describe('the repair of a queue', () => {
     assert.match(reportText(report), /Kept without their results: 0000000000000000\./);
   });
 
+  it('does not take a queue whose file is gone for an empty one', (t) => {
+    for (const left of [0, undefined]) {
+      const folder = makeQueue(t);
+      const path = join(folder, 'tasks.sqlite');
+      if (left === undefined) rmSync(path);
+      else writeFileSync(path, '');
+      assert.throws(() => new TaskStore(folder, 0), { code: 'QueueDamaged', message: /is empty or gone/ });
+      assert.equal(repairQueue(folder, 1_000).kept, 0);
+      assert.deepEqual(tasksOf(folder), []);
+      assert.equal(readdirSync(join(folder, 'damaged-19700101T000001Z', 'results')).length, 1);
+    }
+  });
+
   it('is not done to a queue that is open, or that is not there', (t) => {
     const folder = makeQueue(t);
     const store = new TaskStore(folder, 0);

@@ -41,7 +41,7 @@ const fileOf = (folder: string) => join(folder, 'tasks.sqlite');
 export function repairQueue(folder: string, now: number): RepairReport {
   const path = fileOf(folder);
   const done = repairedFolder(folder);
-  if (!existsSync(path) && !existsSync(done)) {
+  if (![path, `${path}-wal`, join(folder, 'results'), done].some((one) => existsSync(one))) {
     throw new StoreError('QueueUnavailable', `there is no queue in ${folder}`, {
       remedy: 'Name the folder .tasksQueue of an agent’s workspace.',
     });
@@ -71,10 +71,11 @@ function writeRepaired(folder: string, part: string, now: number): Omit<RepairRe
   mkdirSync(join(part, 'results'), { recursive: true, mode: 0o700 });
   const fresh = openFresh(fileOf(part));
   try {
-    const firstPage = readFileSync(fileOf(part)).subarray(0, 4096);
+    const freshFile = readFileSync(fileOf(part));
     const log = readIfThere(`${fileOf(folder)}-wal`);
     const reading = readLog(log);
-    const image = imageOf(readIfThere(fileOf(folder)), log, reading, firstPage);
+    const image = imageOf(readIfThere(fileOf(folder)), log, reading, freshFile);
+    const firstPage = freshFile.subarray(0, reading.pageSize);
     const salvage = readImage(join(part, 'image'), image, { firstPage, columns: columnsOf(fresh) });
     const withoutResult: string[] = [];
     const withoutState: string[] = [];

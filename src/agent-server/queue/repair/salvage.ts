@@ -47,8 +47,7 @@ export function salvageTasks(
     else if (single !== undefined) keep(single);
   }
   const known = knownIds(database);
-  const missing = known.length > rows.length || unreadable > 0 || last === 0;
-  if (missing) addOthers(rows, [...others].filter(isWhole));
+  addOthers(rows, [...others].filter(isWhole));
   const found = new Set(rows.map(({ id }) => id));
   return { rows, lostIds: known.filter((id) => !found.has(id)), unreadable };
 }
