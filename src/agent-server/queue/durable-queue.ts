@@ -77,8 +77,9 @@ class DurableQueue implements TaskQueue {
     const said = await asked;
     if (said === 'added') return toNewRecord(stored, 0, null);
     if (said !== 'full') return this.#toRecord(said);
-    const { maxPending } = this.#options.limits;
-    throw new AgentServerError('QueueFull', `More than ${maxPending} tasks wait; try again later`);
+    const { maxPending, maxPendingBytes } = this.#options.limits;
+    const room = `${maxPending} tasks and ${maxPendingBytes} bytes of their arguments`;
+    throw new AgentServerError('QueueFull', `More than ${room} would wait; try again later`);
   }
 
   async begin(task: Omit<NewTask, 'key'>, startedAt = this.#options.clock.now()): Promise<Lease> {
