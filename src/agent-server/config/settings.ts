@@ -41,7 +41,7 @@ export const defaultSettings = {
   maxFinishedTasks: 1000,
   /** Bytes of them: arguments, results and logs. */
   maxFinishedBytes: 256 * mebibyte,
-  /** Milliseconds for which finished tasks are remembered, and for which a task waits for answers to what it asks. */
+  /** Milliseconds for which they are remembered. */
   taskRetentionMs: 7 * 24 * 3_600_000,
   /** MCP sessions at once; the longest unused one without a stream makes room. */
   maxSessions: 10_000,
