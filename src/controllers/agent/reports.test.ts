@@ -173,3 +173,35 @@ test('an agent-server that took long to start is heard as soon as it is known to
   assert.equal(streams.opened.length, 1, 'and the one before has ended');
   reports.close();
 });
+
+test('what a stream says of tasks is passed on, and when streams begin and are left', async () => {
+  const streams = createStreams();
+  const clock = createFakeClock();
+  const told: string[] = [];
+  const reports = createAgentReports({
+    open: streams.open,
+    clock,
+    random: systemRandom,
+    log: silentLog,
+    onChange: () => undefined,
+    tasks: {
+      opened: ({ instance }) => told.push(`opened ${instance}`),
+      told: ({ instance }, { key, status }) => told.push(`${instance}: ${key} ${status}`),
+      closed: ({ instance }) => told.push(`closed ${instance}`),
+    },
+  });
+  reports.follow(agent.uid, [{ agent, instance: 'i1', address: 'unix:/a', keys }]);
+  const line = {
+    ...{ type: 'task' as const, key: 'u/1', id: 't', status: 'running' as const, reason: '', message: '' },
+    ...{ exitCode: null, startedAt: null, finishedAt: null, resultBytes: 0, isError: false },
+  };
+  const [stream] = streams.opened;
+  stream?.push({ type: 'hello', version: '1', instance: 'i1' });
+  stream?.push(line);
+  stream?.cut();
+  await clock.advance(1_000);
+  streams.opened[1]?.push({ type: 'hello', version: '1', instance: 'i1' });
+  reports.forget(agent.uid);
+  await setImmediate();
+  assert.deepEqual(told, ['opened i1', 'i1: u/1 running', 'opened i1', 'closed i1']);
+});
