@@ -106,6 +106,8 @@ export const taskReasons = {
     'The agent takes no more Tasks now: too many wait already, or its disk is full. It is tried again.',
   AgentUnreachable:
     'The agent-server that has the Task does not answer. It is asked again; what it did meanwhile is not lost.',
+  CreateRefused:
+    'What has to be made for the Task is refused by the API: a quota, a webhook or a policy. The message is its answer; mend what it names. It is tried again.',
   DependencyMissing:
     'A Task in dependsOn does not exist, or has a schedule and so never ends. Create it, or delete this Task.',
   DependencyCycle: 'Tasks wait for each other in a circle. Delete one of those that the message names.',

@@ -3,7 +3,7 @@ import type { ObjectMeta, Resource } from '#api/meta.ts';
 import { agentResource, taskResource } from '#api/resources.ts';
 import type { Task } from '#api/task.ts';
 import type { Client } from '#kube/client.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts';
+import { ApiError, isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts';
 import type { EventRecorder } from '#kube/events.ts';
 import { again, type Result, settled } from '#kube/result.ts';
 import { type Caller, type CallerOptions, createCaller } from './call.ts';
@@ -61,7 +61,11 @@ async function carryOut(
   options: TaskReconcilerOptions,
   caller: Caller,
 ): Promise<Result> {
-  for (const object of step.create ?? []) await createOnce(object, options);
+  for (const object of step.create ?? []) {
+    const refusal = await createOnce(object, options);
+    if (refusal !== undefined)
+      return sayRefused(task, `${object.kind} ${object.metadata.name}: ${refusal}`, options);
+  }
   const written = step.status === undefined ? task : await writeStatus(task, step, options);
   for (const metadata of step.remove ?? []) await remove(taskResource, metadata, options);
   for (const metadata of step.removeAgents ?? []) await remove(agentResource, metadata, options);
@@ -84,8 +88,18 @@ async function writeStatus(task: Task, step: Step, options: TaskReconcilerOption
   return written;
 }
 
-/** One of the same name that is owned by the same is the same. */
-async function createOnce(object: Task | Agent, options: TaskReconcilerOptions): Promise<void> {
+/** Milliseconds until what was refused is tried again. */
+const refusedMs = 30_000;
+
+async function sayRefused(task: Task, message: string, options: TaskReconcilerOptions): Promise<Result> {
+  const stall = { reason: 'CreateRefused', message } as const;
+  const status = statusWith({ task, now: options.clock.now() }, {}, { stall });
+  await writeStatus(task, { status, notices: [{ type: 'Warning', ...stall }] }, options);
+  return again(refusedMs);
+}
+
+/** One of the same name is the same. Returns why the API will not have it, if it will not. */
+async function createOnce(object: Task | Agent, options: TaskReconcilerOptions): Promise<string | undefined> {
   const { client, observe, observeAgent } = options;
   const resource = object.kind === 'Task' ? taskResource : agentResource;
   try {
@@ -93,8 +107,15 @@ async function createOnce(object: Task | Agent, options: TaskReconcilerOptions):
     if (made.kind === 'Task') observe(made);
     else observeAgent(made);
   } catch (error) {
+    if (isRefusal(error)) return error.message;
     if (!isAlreadyExists(error)) throw error;
   }
+  return undefined;
+}
+
+/** However often it is sent as it is. */
+function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && [400, 403, 422].includes(error.status);
 }
 
 async function remove(

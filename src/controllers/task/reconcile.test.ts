@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent } from '#api/agent.ts';
+import { findCondition } from '#api/conditions.ts';
+import type { KubeObject } from '#api/meta.ts';
+import type { Task, TaskStatus } from '#api/task.ts';
+import { silentLog } from '#kit/log.ts';
+import { createCache } from '#kube/cache.ts';
+import { ApiError } from '#kube/errors.ts';
+import { sameStatus } from '#kube/same-status.ts';
+import { createFakeClock } from '#test/fixtures/fake-clock.ts';
+import { createAttempts } from './attempts.ts';
+import { taskIndexes } from './indexes.ts';
+import { createTaskReconciler, type TaskReconcilerOptions } from './reconcile.ts';
+import { ownedFields } from './status.ts';
+import { makeAgent, makeTask } from './testing.ts';
+
+/** One Task in an API that counts writes and refuses what the test says. */
+function createStage(first: Task, refuse = false) {
+  const tasks = createCache<Task>({ indexes: taskIndexes });
+  const agents = createCache<Agent>();
+  const clock = createFakeClock();
+  const writes: string[] = [];
+  const events: string[] = [];
+  tasks.upsert(structuredClone(first));
+  agents.upsert(makeAgent('demo'));
+  let version = 10;
+  const client = {
+    async applyStatus(_resource: unknown, current: Task, status: TaskStatus) {
+      if (sameStatus(current.status, status, ownedFields)) return current;
+      writes.push(`status ${status.phase}`);
+      version += 1;
+      return { ...current, metadata: { ...current.metadata, resourceVersion: String(version) }, status };
+    },
+    async create(_resource: unknown, object: KubeObject) {
+      if (refuse) throw new ApiError({ status: 403, message: 'exceeded quota' });
+      writes.push(`create ${object.kind}`);
+      return object;
+    },
+    async delete(_resource: unknown, key: { name: string }) {
+      writes.push(`delete ${key.name}`);
+    },
+  } as unknown as TaskReconcilerOptions['client'];
+  const reconciler = createTaskReconciler({
+    ...{ client, clock, log: silentLog, identity: 'here' },
+    tasks,
+    agents,
+    attempts: createAttempts(clock),
+    links: { to: () => assert.fail('nobody is asked'), close: () => undefined },
+    events: { event: (_about, _type, reason) => events.push(reason) },
+    observe: (task) => tasks.upsert(structuredClone(task)),
+    observeAgent: (agent) => agents.upsert(agent),
+  });
+  const task = () => tasks.get({ namespace: 'default', name: 'build' }) ?? assert.fail('it is gone');
+  return { clock, writes, events, task, reconcile: () => reconciler.reconcile(task()) };
+}
+
+test('a claim is written once, and looking again writes nothing', async () => {
+  const { reconcile, writes, task } = createStage(makeTask());
+  for (let times = 0; times < 3; times += 1) await reconcile();
+  assert.deepEqual(writes, ['status Queued']);
+  assert.equal(task().status?.instance, 'demo-i0');
+});
+
+test('what the API will not make is said, and tried again', async () => {
+  const { reconcile, writes, events, task } = createStage(makeTask({ isolation: 'Pod' }), true);
+  const result = await reconcile();
+  await reconcile();
+  const stalled = findCondition(task().status?.conditions, 'Stalled');
+  assert.deepEqual([stalled?.status, stalled?.reason], ['True', 'CreateRefused']);
+  assert.match(stalled?.message ?? '', /^Agent build-[0-9a-f]{8}-1: exceeded quota$/);
+  assert.deepEqual(
+    [writes.length, events, result],
+    [1, ['CreateRefused'], { kind: 'again', afterMs: 30_000 }],
+  );
+});
+
+test('a schedule makes a Task before it notes that, and then no other', async () => {
+  const made = { creationTimestamp: '2025-12-31T23:59:30Z' };
+  const { reconcile, writes, task } = createStage(makeTask({ schedule: { cron: '* * * * *' } }, made));
+  await reconcile();
+  await reconcile();
+  assert.deepEqual(writes, ['create Task', 'status Scheduled']);
+  assert.equal(task().status?.lastScheduleTime, '2026-01-01T00:00:00Z');
+});
