@@ -1,9 +1,9 @@
 import type { Bench, Goal } from '../bench/harness/bench.ts';
 import { CannotRun } from '../bench/harness/bench.ts';
 import { type DiskOutcome, type Fault, runDisk } from './disk/disk-run.ts';
-import { runKills } from './kills/kill-run.ts';
+import { type KillOrder, runKills } from './kills/kill-run.ts';
 import { runPower } from './power/power-run.ts';
-import { failpoints } from './programs/failpoints.ts';
+import { failpointsOf } from './programs/failpoints.ts';
 
 export interface DurabilityOptions {
   /** So much of everything, up to 1. */
@@ -13,7 +13,13 @@ export interface DurabilityOptions {
 
 /** What the queue of tasks bears. */
 export function durabilityBenches(options: DurabilityOptions): Bench[] {
-  return [killBench(options), powerBench(options), diskBench('full'), diskBench('flush')];
+  return [
+    killBench(options),
+    serverKillBench(options),
+    powerBench(options),
+    diskBench('full'),
+    diskBench('flush'),
+  ];
 }
 
 const none = (name: string, value: number): Goal => ({ name, op: '<=', target: 0, unit: '', value });
@@ -22,16 +28,27 @@ const atLeast = (name: string, target: number, value: number): Goal => {
 };
 
 function killBench({ share, seed }: DurabilityOptions): Bench {
-  const kills = Math.max(20, Math.round(220 * share));
-  const tasks = Math.max(600, Math.round(20_000 * share));
+  return killsOf('kills', 'a queue', { kills: 220, tasks: 20_000, seed, program: 'queue-program' }, share);
+}
+
+function serverKillBench({ share, seed }: DurabilityOptions): Bench {
+  const order = { kills: 60, tasks: 3_000, seed, program: 'server-program' } as const;
+  return killsOf('server-kills', 'an agent-server', order, share);
+}
+
+function killsOf(name: string, what: string, whole: KillOrder, share: number): Bench {
+  const kills = Math.max(20, Math.round(whole.kills * share));
+  const tasks = Math.max(600, Math.round(whole.tasks * share));
+  const points = failpointsOf(whole.program);
   return {
-    name: 'kills',
-    about: `${kills} kills of a queue that works on ${tasks} tasks: at random times, and at ${failpoints.length} points`,
-    goals: ['kills-problems', 'kills-count', 'kills-tasks'],
+    name,
+    about: `${kills} kills of ${what} that works on ${tasks} tasks: at random times, and at ${points.length} points`,
+    goals: [`${name}-problems`, `${name}-count`, `${name}-tasks`],
     longestMs: 3_600_000,
     async run() {
-      const outcome = await runKills({ kills, tasks, seed });
+      const outcome = await runKills({ ...whole, kills, tasks });
       const starts = outcome.startsMs.toSorted((left, right) => left - right);
+      const [median = 0, longest = 0] = [starts[starts.length >> 1], starts.at(-1)];
       return {
         tables: [
           {
@@ -41,17 +58,17 @@ function killBench({ share, seed }: DurabilityOptions): Bench {
           },
         ],
         goals: [
-          none('kills-problems', outcome.problems.length),
-          { name: 'kills-most-run-again', op: '<=', target: 10, unit: '', value: outcome.mostRerun },
-          atLeast('kills-count', kills, outcome.kills),
-          atLeast('kills-tasks', tasks, outcome.acked),
-          atLeast('kills-points', failpoints.length, failpoints.filter((name) => outcome.where[name]).length),
+          none(`${name}-problems`, outcome.problems.length),
+          { name: `${name}-most-run-again`, op: '<=', target: 10, unit: '', value: outcome.mostRerun },
+          atLeast(`${name}-count`, kills, outcome.kills),
+          atLeast(`${name}-tasks`, tasks, outcome.acked),
+          atLeast(`${name}-points`, points.length, points.filter((point) => outcome.where[point]).length),
         ],
         samples: outcome,
         notes: [
-          `--seed ${seed} repeats it. ${outcome.rerun} executions ran again, at most ${outcome.mostRerun} after one kill.`,
+          `--seed ${whole.seed} repeats it. ${outcome.rerun} executions ran again, at most ${outcome.mostRerun} after one kill.`,
           `${outcome.interrupted} tasks that may not run twice were given up, as they must.`,
-          `It took orders again after ${Math.round(starts[starts.length >> 1] ?? 0)} ms (median), ${Math.round(starts.at(-1) ?? 0)} ms (longest).`,
+          `It took orders again after ${Math.round(median)} ms (median), ${Math.round(longest)} ms (longest).`,
           ...(outcome.left === undefined ? [] : [`Without kills inside of writes: ${outcome.left}.`]),
           ...outcome.problems.slice(0, 20),
         ],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Built, buildPrograms, buildShim, programs } from '../programs/build.ts';
-import { type Failpoint, failpoints, shimFailpoints } from '../programs/failpoints.ts';
+import { type Failpoint, failpointsOf, shimFailpoints } from '../programs/failpoints.ts';
 import { Boot } from './boot.ts';
 import { judge, type Told, type Verdict } from './judge.ts';
 import { Ledger, type Ordered, orderLine } from './ledger.ts';
@@ -14,6 +14,8 @@ export interface KillOrder {
   /** Acknowledged tasks. */
   readonly tasks: number;
   readonly seed: number;
+  /** What is killed: the parts of a queue alone, or a whole agent-server that is asked by HTTP. */
+  readonly program: 'queue-program' | 'server-program';
 }
 
 export interface KillOutcome extends Verdict {
@@ -47,7 +49,7 @@ const mostInFlight = 64;
 export async function runKills(order: KillOrder): Promise<KillOutcome> {
   const place = mkdtempSync(join(tmpdir(), 'durable-'));
   try {
-    const built = await buildPrograms('queue-program', place);
+    const built = await buildPrograms(order.program, place);
     return await new KillRun(order, place, built).run();
   } finally {
     rmSync(place, { recursive: true, force: true, maxRetries: 5 });
@@ -59,7 +61,7 @@ class KillRun {
   readonly #place: string;
   readonly #built: Built;
   readonly #dice: Dice;
-  readonly #ledger = new Ledger();
+  readonly #ledger: Ledger;
   readonly #shim: ReturnType<typeof buildShim>;
   readonly #parallel = new Map<number, number>();
   readonly #told = new Map<number, Told | null>();
@@ -74,6 +76,8 @@ class KillRun {
     this.#place = place;
     this.#built = built;
     this.#dice = createDice(order.seed);
+    // What the controller orders is run again by the controller alone.
+    this.#ledger = new Ledger(order.program === 'server-program' ? 0 : 1_000);
     this.#shim = buildShim(place);
     mkdirSync(join(place, 'queue'));
   }
@@ -99,7 +103,8 @@ class KillRun {
   /** Every failpoint in its turn, and as many kills at random times, and some by the tools themselves. */
   #plan(): Plan {
     const dice = this.#dice;
-    const points = failpoints.filter((name) => !('missing' in this.#shim && shimFailpoints.includes(name)));
+    const left = 'missing' in this.#shim ? shimFailpoints : [];
+    const points = failpointsOf(this.#order.program).filter((name) => !left.includes(name));
     const turn = this.#boots % (points.length * 2 + 4);
     const failpoint = turn < points.length ? points[turn] : undefined;
     const die = turn >= points.length * 2 ? dice.pick(['S', 'E'] as const) : undefined;

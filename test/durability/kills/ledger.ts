@@ -18,9 +18,15 @@ export interface Ordered {
 }
 
 export class Ledger {
+  readonly #mostRetries: number;
   readonly tasks: Ordered[] = [];
   readonly #unacked = new Set<Ordered>();
   acked = 0;
+
+  /** `mostRetries` 0: no task may run twice. */
+  constructor(mostRetries: number) {
+    this.#mostRetries = mostRetries;
+  }
 
   /** One in seven fails, one in ten may not run twice, one in forty has a long result. */
   order(boot: number, dice: Dice, die: Ordered['die']): Ordered {
@@ -30,7 +36,7 @@ export class Ledger {
       code: number % 7 === 3 ? 1 + (number % 5) : 0,
       bytes: number % 40 === 9 ? 70_000 + dice.below(1_000) : 10 + dice.below(200),
       // One that kills the server shall be seen to run again.
-      retries: number % 10 === 1 && die === '-' ? 0 : 1_000,
+      retries: number % 10 === 1 && die === '-' ? 0 : this.#mostRetries,
       ...{ id: undefined, isMoved: false, doneIn: undefined },
     };
     this.tasks.push(task);

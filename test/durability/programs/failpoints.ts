@@ -33,6 +33,15 @@ export type Failpoint = (typeof failpoints)[number];
 /** Those that are in the C library's place. */
 export const shimFailpoints: readonly Failpoint[] = ['log-write', 'before-commit'];
 
+/** Those that only a program of the queue's parts has. */
+const partsFailpoints: readonly Failpoint[] = ['before-spawn', 'after-spawn', 'before-result'];
+
+export function failpointsOf(program: 'queue-program' | 'server-program'): readonly Failpoint[] {
+  return program === 'queue-program'
+    ? failpoints
+    : failpoints.filter((name) => !partsFailpoints.includes(name));
+}
+
 const [armed, count] = (process.env['DURABILITY_FAILPOINT'] ?? '').split(':');
 let left = Number(count);
 

@@ -5,7 +5,16 @@ die() {
   : > "$MARKS.$number"
   kill -9 "$SERVER"
 }
-read -r number code size die
+read -r line
+case "$line" in
+  '{'*)
+    # As an agent-server has it: in JSON.
+    line=${line#*'"line":"'}
+    line=${line%%'"'*}
+    ;;
+esac
+set -- $line
+number=$1 code=$2 size=$3 die=$4
 echo "S $number $BOOT" >> "$MARKS"
 [ "$die" = S ] && die
 printf "%0${size}d" "$number"

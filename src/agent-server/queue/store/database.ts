@@ -132,6 +132,10 @@ export function guard<T>(path: string, open: () => T): T {
     return open();
   } catch (error) {
     const code = sqliteCode(error);
+    // Said where the way to repair it is not known.
+    if (error instanceof StoreError && error.code === 'QueueDamaged' && error.remedy === undefined) {
+      throw damaged(path, error.message, error);
+    }
     // Its statements are right: tables that do not fit them are not what was written.
     if (isDamage(error) || code === 1) throw damaged(path, messageOf(error), error);
     throw code === 5 ? inUse(path, error) : failureOf(error, path);

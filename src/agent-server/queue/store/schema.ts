@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from './store-error.ts';
 
-/** Each brings a file of the version that is its index to the next one. Never change one that was released. */
+/** Each brings a file of the version that is its index to the next one, and changes tables. Never change one that was released. */
 const migrations: readonly string[] = [
   `CREATE TABLE tasks (
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -87,6 +87,12 @@ function schemaOf(database: DatabaseSync): unknown[] {
 export function migrate(database: DatabaseSync, path: string): void {
   const row = database.prepare('PRAGMA user_version').get();
   const version = Number(row?.['user_version'] ?? 0);
+  if (version > migrations.length && isSchemaWhole(database, path)) {
+    throw new StoreError(
+      'QueueDamaged',
+      `it says that it is of schema ${version}, and has the tables of this one`,
+    );
+  }
   if (version > migrations.length) {
     throw new StoreError(
       'SchemaTooNew',

@@ -152,6 +152,10 @@ describe('the store of the durable queue', () => {
     const database = new DatabaseSync(join(folder, 'tasks.sqlite'));
     database.exec('PRAGMA user_version = 99');
     database.close();
+    assert.throws(() => new TaskStore(folder, 0), { code: 'QueueDamaged', remedy: /repair-queue/ });
+    const later = new DatabaseSync(join(folder, 'tasks.sqlite'));
+    later.exec('CREATE TABLE more (a TEXT)');
+    later.close();
     assert.throws(() => open(folder), { code: 'SchemaTooNew' });
     const other = folderOf();
     mkdirSync(other);
