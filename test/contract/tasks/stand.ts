@@ -82,7 +82,7 @@ function unsteady(client: Client): Client {
       const value: unknown = Reflect.get(inner, name);
       if (typeof value !== 'function') return value;
       return async (...args: unknown[]) => {
-        if (name === 'applyStatus') await systemClock.sleep(5 * systemRandom.fraction());
+        if (name === 'applyStatus') await systemClock.sleep(30 * systemRandom.fraction());
         return Reflect.apply(value, inner, args) as unknown;
       };
     },
