@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { StoredChange, StoredStatus, StoredTask } from './operations.ts';
+import type { NewStoredTask, StoredChange, StoredStatus, StoredTask } from './operations.ts';
 import { StoreError } from './store-error.ts';
 
 /** A row as SQLite gives it. */
@@ -87,6 +87,22 @@ const stateColumns = [
 /** Of how a task stands: a bit that was turned over there makes it run again, or never. */
 export function stateSumOf(values: readonly unknown[]): number {
   return crc32(JSON.stringify(values));
+}
+
+/** Of one that is added. Written out, in the order of the columns: this is done for every task. */
+export function newStateSum(
+  task: NewStoredTask,
+  status: string,
+  attempt: number,
+  startedAt: number | null,
+): number {
+  const { key, owner, priority, retries, timeoutMs, ttlMs, now, payload } = task;
+  return stateSumOf([
+    ...[key, owner, priority, status, attempt, 0, retries, 0, timeoutMs, ttlMs],
+    ...[now, now, startedAt, null, null, null, payload.length, null],
+    ...[null, null, null, null, null, null, null],
+    ...[null, null, '', 0, 0],
+  ]);
 }
 
 /** Of a row; columns that it does not have are as in a new one. */

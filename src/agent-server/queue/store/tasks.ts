@@ -16,7 +16,7 @@ import type {
   StoreLimits,
 } from './operations.ts';
 import { longestInline, type ResultFiles } from './result-files.ts';
-import { listed, stateSumOfRow, sumOf, type TaskRow, toChange, toTask, toWholeTask } from './rows.ts';
+import { listed, newStateSum, sumOf, type TaskRow, toChange, toTask, toWholeTask } from './rows.ts';
 import type { Tally } from './tally.ts';
 
 type Of<Type extends Operation['type']> = Extract<Operation, { type: Type }>;
@@ -222,11 +222,7 @@ export class TaskTable {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[id, key, owner, tool, payload, task.priority, status, attempt, task.retries, task.timeoutMs],
       ...[task.ttlMs, now, now, startedAt, bytes, sumOf(id, tool, payload)],
-      stateSumOfRow({
-        ...{ key, owner, status, attempt, bytes, priority: task.priority, retries: task.retries },
-        ...{ timeout_ms: task.timeoutMs, ttl_ms: task.ttlMs, created_at: now, updated_at: now },
-        started_at: startedAt,
-      }),
+      newStateSum(task, status, attempt, startedAt),
     );
     this.#parts.tally.add({ key, status, bytes });
     this.#parts.tell({ id, key, owner, tool, status, attempt, progress: null });
