@@ -124,7 +124,8 @@ const taskKind: Kind = {
     age,
     {
       name: 'Next',
-      type: 'date',
+      // Not `date`: kubectl tells how long ago that was, and calls a time to come invalid.
+      type: 'string',
       jsonPath: '.status.nextScheduleTime',
       description: 'Next time of its schedule.',
       priority: 1,
