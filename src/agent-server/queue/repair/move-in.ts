@@ -1,6 +1,9 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** SQLite's: what is left of one beside another database would be taken for a part of it. */
+const files = ['', '-wal', '-shm', '-journal'].map((end) => `tasks.sqlite${end}`);
+
 /** Where a repaired queue waits to take the place of the damaged one. While it is there, the queue is not to be opened. */
 export function repairedFolder(folder: string): string {
   return join(folder, 'repaired');
@@ -16,7 +19,7 @@ export function moveIn(folder: string, now: number): string {
   const damaged = join(folder, `damaged-${stamp}`);
   mkdirSync(damaged, { recursive: true, mode: 0o700 });
   if (existsSync(join(done, 'results'))) {
-    for (const name of ['tasks.sqlite', 'tasks.sqlite-wal', 'tasks.sqlite-shm', 'results']) {
+    for (const name of [...files, 'results']) {
       if (existsSync(join(folder, name))) renameSync(join(folder, name), join(damaged, name));
     }
     syncPath(folder);
