@@ -32,6 +32,9 @@ const frameHeaderBytes = 24;
 /** The one that SQLite makes new files with. */
 const usualPageSize = 4096;
 
+/** Times that a log was begun anew since some frame in it was written. */
+const mostUses = 2 ** 20;
+
 type Sum = readonly [number, number];
 
 /** Reads a whole log; empty for one that is empty or not there. */
@@ -132,7 +135,7 @@ function wasEnd(log: Buffer, header: Header, { commit, chained, current, offset 
 function isOfEarlierUse(log: Buffer, { offset }: LogFrame): boolean {
   const at = offset - frameHeaderBytes;
   const age = (log.readUInt32BE(16) - log.readUInt32BE(at + 8)) >>> 0;
-  return age > 0 && age < 2 ** 31 && log.readUInt32BE(20) !== log.readUInt32BE(at + 12);
+  return age > 0 && age < mostUses && log.readUInt32BE(20) !== log.readUInt32BE(at + 12);
 }
 
 const isGood = ({ chained, current }: LogFrame) => chained && current;
