@@ -108,8 +108,9 @@ class DurableQueue implements TaskQueue {
 
   report(lease: Lease, progress: Progress): void {
     if (!this.#running.report(lease, progress)) return;
-    const { id, key, owner, toolName, attempt } = lease.task;
-    this.#tell({ id, key, owner, toolName, attempt, status: 'running', progress });
+    const { id, key, owner, toolName, attempt, createdAt, startedAt } = lease.task;
+    const state = { status: 'running', finishedAt: null, reason: null } as const;
+    this.#tell({ id, key, owner, toolName, attempt, createdAt, startedAt, ...state, progress });
   }
 
   settle(lease: Lease, outcome: Outcome): Promise<boolean> {
@@ -157,6 +158,10 @@ class DurableQueue implements TaskQueue {
       [],
     );
     return stored.map((task) => ({ ...this.#toRecord(task), logTail: '' }));
+  }
+
+  unanswered(before: number): Promise<readonly string[]> {
+    return this.#link.askKept({ type: 'unanswered', before }, []);
   }
 
   counts(): TaskCounts {

@@ -61,8 +61,13 @@ export interface TaskQueue {
   cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished' | 'unknown'>;
   get(id: string): Promise<TaskRecord | undefined>;
   getByKey(key: string): Promise<TaskRecord | undefined>;
-  /** In order of enqueueing. Payloads, results and logs are left out (empty, null and empty): `get` has them. */
+  /**
+   * In order of enqueueing, without what may be long: results and questions are null, logs empty, and of payloads there
+   * is only `instance`. `get` has them.
+   */
   list(filter?: TaskFilter): Promise<TaskRecord[]>;
+  /** Ids of tasks that ask and have not been changed since `before` (milliseconds since the epoch), the oldest first, at most 1000. */
+  unanswered(before: number): Promise<readonly string[]>;
   /** As of the last transaction; all zero before the queue was opened. */
   counts(): TaskCounts;
   /** Calls back when a task may have become leasable. Returns the stop function. */
@@ -175,6 +180,13 @@ export interface TaskChange {
   readonly toolName: string;
   readonly status: TaskStatus;
   readonly attempt: number;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** Of the last attempt. */
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  /** Null while it has no bad end. */
+  readonly reason: TaskReason | null;
   /** Of the last report; null when there was none. */
   readonly progress: Progress | null;
 }

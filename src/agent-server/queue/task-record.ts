@@ -19,8 +19,8 @@ export function toRecord(stored: StoredTask): TaskRecord {
     attempt: stored.attempt,
     createdAt: timeText(stored.createdAt),
     updatedAt: timeText(stored.updatedAt),
-    startedAt: stored.startedAt === null ? null : timeText(stored.startedAt),
-    finishedAt: stored.finishedAt === null ? null : timeText(stored.finishedAt),
+    startedAt: timeOrNull(stored.startedAt),
+    finishedAt: timeOrNull(stored.finishedAt),
     progress: objectIn(stored.progress) as Progress | null,
     inputRequests: objectIn(stored.inputRequests),
     inputResponses: objectIn(stored.inputResponses),
@@ -60,11 +60,23 @@ export function toNewRecord(task: NewStoredTask, attempt: number, startedAt: num
 }
 
 export function toChange({ tool, progress, ...change }: StoredChange): TaskChange {
-  return { ...change, toolName: tool, progress: objectIn(progress) as Progress | null };
+  return {
+    ...change,
+    toolName: tool,
+    createdAt: timeText(change.createdAt),
+    startedAt: timeOrNull(change.startedAt),
+    finishedAt: timeOrNull(change.finishedAt),
+    reason: change.reason as TaskReason | null,
+    progress: objectIn(progress) as Progress | null,
+  };
 }
 
 export function timeText(time: number): string {
   return new Date(time).toISOString();
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : timeText(time);
 }
 
 export function jsonOrNull(value: unknown): string | null {

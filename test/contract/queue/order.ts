@@ -51,8 +51,14 @@ export function orderContract(check: Check): void {
 
   check('every change of status is told once, and every report', async (queue) => {
     const told: string[] = [];
-    const note = ({ toolName, status, attempt, progress, key, owner }: TaskChange) =>
+    const note = (change: TaskChange) => {
+      const { toolName, status, attempt, progress, key, owner, reason } = change;
       told.push([toolName, status, attempt, progress?.progress, key, owner].join(' '));
+      assert.equal(Number.isNaN(Date.parse(change.createdAt)), false);
+      assert.equal(change.startedAt === null, attempt === 0);
+      assert.equal(change.finishedAt !== null, status === 'failed' || status === 'cancelled');
+      assert.equal(reason, { failed: 'Failed', cancelled: 'Cancelled' }[String(status)] ?? null);
+    };
     const stop = queue.onChange(note);
     await queue.enqueue(task('a', { key: 'k', owner: 'u' }));
     await queue.enqueue(task('a', { key: 'k' }));
@@ -129,6 +135,8 @@ export function orderContract(check: Check): void {
     assert.deepEqual(await names({ after: '0'.repeat(16) }), []);
     const [listed] = await queue.list({ limit: 1 });
     assert.deepEqual([listed?.payload, listed?.result, listed?.logTail], [{}, null, '']);
+    await queue.enqueue(task('d', { payload: { instance: 'i', input: { long: 'x' } } }));
+    assert.deepEqual((await queue.list()).at(-1)?.payload, { instance: 'i' });
   });
 
   check('a task is found by its key', async (queue) => {

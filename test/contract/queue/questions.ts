@@ -111,6 +111,18 @@ export function questionContract(check: Check): void {
     assert.deepEqual([record?.logTail, record?.logSeq], ['one two', 2]);
   });
 
+  check('those that ask are found by how long they have asked, without what they ask', async (queue) => {
+    const { id } = await queue.enqueue(task('a'));
+    const { updatedAt } = await queue.enqueue(task('b'));
+    await queue.settle(await leased(queue), ask(['x']));
+    assert.deepEqual(await queue.unanswered(Date.parse(updatedAt) - 60_000), []);
+    assert.deepEqual(await queue.unanswered(Date.parse(updatedAt) + 60_000), [id]);
+    const [listed] = await queue.list({ status: 'input_required' });
+    assert.deepEqual([listed?.id, listed?.inputRequests], [id, null]);
+    await queue.answer(id, { x: 1 });
+    assert.deepEqual(await queue.unanswered(Date.parse(updatedAt) + 60_000), []);
+  });
+
   check('of too many that wait for answers the oldest ends', async (queue) => {
     for (const tool of ['a', 'b', 'c', 'd']) {
       await queue.enqueue(task(tool));

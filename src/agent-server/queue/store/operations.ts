@@ -15,6 +15,8 @@ export type Operation =
   | { readonly type: 'get'; readonly id: string }
   | { readonly type: 'getByKey'; readonly key: string }
   | ListOperation
+  /** Those that ask and have not been changed since. */
+  | { readonly type: 'unanswered'; readonly before: number }
   /** Forgets what is over its time. */
   | { readonly type: 'sweep'; readonly now: number };
 
@@ -120,6 +122,10 @@ export interface StoredChange {
   readonly tool: string;
   readonly status: StoredStatus;
   readonly attempt: number;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly reason: string | null;
   readonly progress: string | null;
 }
 
@@ -138,8 +144,10 @@ export interface Answers {
   readonly cancel: 'cancelled' | 'cancelling' | 'finished' | 'unknown';
   readonly get: StoredTask | null;
   readonly getByKey: StoredTask | null;
-  /** Without payloads, results and logs. */
+  /** Without results, questions and logs, and of payloads only `instance`. */
   readonly list: readonly StoredTask[];
+  /** Ids, the oldest question first. */
+  readonly unanswered: readonly string[];
   readonly sweep: true;
 }
 

@@ -43,10 +43,16 @@ export interface TaskRow {
   readonly state_sum: number;
 }
 
-/** Columns of a list: all but what may be long. */
-export const listed = `id, key, owner, tool, '{}' AS payload, priority, status, attempt, timeout_ms, ttl_ms, created_at,
-  updated_at, started_at, finished_at, progress, input_requests, input_responses, request_state, reason, error,
-  rpc_error, exit_code, NULL AS result, '' AS log_tail, log_sequence, log_truncated`;
+/** Characters of an error in a list. */
+const longestError = 4096;
+
+/** Columns of a list: all but what may be long. Of a payload that is damaged there is nothing: a list decides nothing. */
+export const listed = `id, key, owner, tool,
+  CASE WHEN json_valid(payload) AND json_type(payload, '$.instance') = 'text'
+    THEN json_object('instance', json_extract(payload, '$.instance')) ELSE '{}' END AS payload,
+  priority, status, attempt, timeout_ms, ttl_ms, created_at,
+  updated_at, started_at, finished_at, progress, NULL AS input_requests, NULL AS input_responses,
+  NULL AS request_state, reason, substr(error, 1, ${longestError}) AS error, NULL AS rpc_error, exit_code, NULL AS result, '' AS log_tail, log_sequence, log_truncated`;
 
 /**
  * SQLite finds pages that are torn, not bits that a medium turned over. What a task is to do is checked before it is
@@ -174,7 +180,8 @@ export function toTask(row: TaskRow): StoredTask {
   };
 }
 
-export function toChange(row: Pick<TaskRow, keyof StoredChange>): StoredChange {
-  const { id, key, owner, tool, status, attempt, progress } = row;
-  return { id, key, owner, tool, status, attempt, progress };
+export function toChange(row: TaskRow): StoredChange {
+  const { id, key, owner, tool, status, attempt, reason, progress } = row;
+  const { created_at: createdAt, started_at: startedAt, finished_at: finishedAt } = row;
+  return { id, key, owner, tool, status, attempt, createdAt, startedAt, finishedAt, reason, progress };
 }

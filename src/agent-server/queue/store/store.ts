@@ -147,6 +147,8 @@ export class TaskStore {
         return tasks.find('key', operation.key);
       case 'list':
         return tasks.list(operation);
+      case 'unanswered':
+        return tasks.unanswered(operation);
       case 'sweep':
         this.#sweep(operation.now);
         return true;

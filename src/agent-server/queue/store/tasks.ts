@@ -204,6 +204,14 @@ export class TaskTable {
     return (rows as TaskRow[]).map(toTask);
   }
 
+  unanswered({ before }: Of<'unanswered'>): Answers['unanswered'] {
+    const rows = this.#database.all(
+      "SELECT id FROM tasks WHERE status = 'input_required' AND updated_at <= ? ORDER BY updated_at, seq LIMIT 1000",
+      before,
+    );
+    return (rows as Pick<TaskRow, 'id'>[]).map(({ id }) => id);
+  }
+
   #endOldestQuestion(now: number): void {
     const row = this.#database.get(
       "SELECT * FROM tasks WHERE status = 'input_required' ORDER BY updated_at, seq LIMIT 1",
@@ -225,7 +233,8 @@ export class TaskTable {
       newStateSum(task, status, attempt, startedAt),
     );
     this.#parts.tally.add({ key, status, bytes });
-    this.#parts.tell({ id, key, owner, tool, status, attempt, progress: null });
+    const state = { startedAt, finishedAt: null, reason: null, progress: null };
+    this.#parts.tell({ id, key, owner, tool, status, attempt, createdAt: now, ...state });
   }
 
   #row(column: 'id' | 'key', value: string): TaskRow | undefined {

@@ -82,7 +82,7 @@ function read(store: TaskStore, operation: Operation): Answer | undefined {
 }
 
 function readsOnly({ type }: Operation): boolean {
-  return type === 'get' || type === 'getByKey' || type === 'list';
+  return type === 'get' || type === 'getByKey' || type === 'list' || type === 'unanswered';
 }
 
 function toFailure(error: unknown): Failure {
