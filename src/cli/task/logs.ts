@@ -83,6 +83,7 @@ function keepLatest(first: Task, followed: AsyncIterable<Task | undefined>) {
 
 function createPrinter({ terminal }: Cli) {
   let before = '';
+  let pieces = 0;
   let attempt: string | undefined;
   let any = false;
   return {
@@ -91,16 +92,18 @@ function createPrinter({ terminal }: Cli) {
     attempt(id: string) {
       if (attempt !== undefined && attempt !== id) {
         before = '';
+        pieces = 0;
         terminal.note('--- next attempt ---');
       }
       attempt = id;
     },
-    print({ logTail, logTruncated }: LiveTask) {
+    print({ logTail, logSeq, logTruncated: truncated }: LiveTask) {
       any = true;
-      const { text, gap } = newLogOf(before, logTail, logTruncated);
+      const { text, gap } = newLogOf(before, logTail, { truncated, grown: logSeq > pieces });
       if (gap && text !== '') terminal.note('--- the beginning is not kept ---');
       if (text !== '') terminal.write(harmless(text));
       before = logTail;
+      pieces = logSeq;
     },
   };
 }
