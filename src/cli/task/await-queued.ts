@@ -4,7 +4,8 @@ import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Router } from '../router.ts';
-import { type LiveTask, readTaskAt } from './live-task.ts';
+import type { LiveTask } from './live-task.ts';
+import { lookMs, mostMissed, readPatiently } from './read-patiently.ts';
 
 export interface QueuedCall {
   readonly router: Router;
@@ -14,14 +15,10 @@ export interface QueuedCall {
   readonly progress: CallProgress;
 }
 
-/** Milliseconds between two looks. */
-const lookMs = 500;
-/** How often in a row nobody may know the task: its agent may just be starting again. */
-const mostMissed = 60;
-
 /**
  * A call of an `async` tool is answered with the id of a task (Ploinky contract, §4): waits for the task and returns
- * its result in place of that answer. Any other result comes back as it is. Throws `failed` when the task is lost.
+ * its result in place of that answer. Any other result comes back as it is. Throws `failed` when the task is lost and
+ * `notRunning` when the router is; before it throws, it says which task that was.
  */
 export async function awaitQueued(
   { clock, interrupted, terminal }: Pick<Cli, 'clock' | 'interrupted' | 'terminal'>,
@@ -34,7 +31,7 @@ export async function awaitQueued(
   let missed = 0;
   try {
     for (;;) {
-      const task = await readTaskAt(router, path, interrupted);
+      const task = await readPatiently({ clock, router, path, signal: interrupted });
       missed = task === undefined ? missed + 1 : 0;
       if (task !== undefined && ended.has(task.status)) return endOf(task, metadata);
       if (missed > mostMissed)
@@ -44,7 +41,8 @@ export async function awaitQueued(
     }
   } catch (error) {
     progress.clear();
-    if (interrupted.aborted) terminal.note(`Task ${taskId} of agent ${agent} goes on.`);
+    // Nobody else tells the id, and without it the result cannot be found again.
+    terminal.note(`Task ${taskId} of agent ${agent} ${interrupted.aborted ? 'goes' : 'may go'} on.`);
     throw error;
   }
 }

@@ -52,25 +52,23 @@ export async function readTaskAt(
   path: string,
   signal: AbortSignal,
 ): Promise<LiveTask | undefined> {
-  const response = await sendToRouter({
-    router,
-    method: 'GET',
-    path,
-    headers: { accept: 'application/json' },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-  }).catch((error: unknown) => {
+  const signals = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const ask = async () => {
+    const headers = { accept: 'application/json' };
+    const answer = await sendToRouter({ router, method: 'GET', path, headers, signal: signals });
+    return { status: answer.statusCode ?? 0, body: parse(await text(answer)) };
+  };
+  const { status, body } = await ask().catch((error: unknown) => {
     if (signal.aborted) throw error;
     const why = router.trouble?.() ?? messageOf(error);
     throw new CliError(exitCodes.notRunning, `the router at ${router.url} cannot be reached: ${why}`);
   });
-  const body = parse(await text(response));
-  if (response.statusCode === 200 && isObject(body?.['task'])) return toLive(body['task']);
+  if (status === 200 && isObject(body?.['task'])) return toLive(body['task']);
   // 502 to 504: the agent is away for the moment.
-  if ((response.statusCode ?? 0) > 501 || (response.statusCode === 404 && body !== undefined))
-    return undefined;
+  if (status > 501 || (status === 404 && body !== undefined)) return undefined;
   throw new CliError(
     exitCodes.failed,
-    `the router at ${router.url} tells nothing of tasks (HTTP ${response.statusCode})`,
+    `the router at ${router.url} tells nothing of tasks (HTTP ${status})`,
     'Is it as new as this program, and does what stands before it let /.ploinky/ through?',
   );
 }
