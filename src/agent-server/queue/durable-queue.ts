@@ -216,7 +216,7 @@ class DurableQueue implements TaskQueue {
       payload: JSON.stringify(task.payload),
       priority: task.priority ?? 1,
       timeoutMs: whole(task.timeoutMs),
-      ttlMs: whole(task.ttlMs),
+      ttlMs: whole(task.ttlMs, this.#options.limits.retentionMs),
       retries: whole(task.retries) ?? 0,
       now: this.#options.clock.now(),
     };
@@ -250,7 +250,7 @@ class DurableQueue implements TaskQueue {
   }
 }
 
-/** SQLite's integers take no fractions. */
-function whole(value: number | undefined): number | null {
-  return value === undefined ? null : Math.round(value);
+/** SQLite's integers take no fractions, and larger ones cannot be read any more. */
+function whole(value: number | undefined, most = Number.MAX_SAFE_INTEGER): number | null {
+  return value === undefined ? null : Math.min(Math.max(Math.round(value), 0), most);
 }

@@ -106,7 +106,10 @@ export interface NewTask {
   readonly timeoutMs?: number;
   /** How often an attempt that was lost with its process is run again. Default 0: the task fails (Interrupted). */
   readonly retries?: number;
-  /** Milliseconds after its end for which it is remembered at most. Default: as long as the queue has room. */
+  /**
+   * Milliseconds after its end after which it is forgotten, and before which it is forgotten for want of room only. What
+   * is more than the queue remembers anything is cut to that. Default: as long as the queue has room.
+   */
   readonly ttlMs?: number;
 }
 

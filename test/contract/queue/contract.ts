@@ -156,6 +156,15 @@ function bookkeepingContract(check: Check): void {
     await queue.enqueue(task('b'));
   });
 
+  check('numbers that no file keeps are cut to what there is', async (queue) => {
+    for (const ttlMs of [1e18, 1e300, Infinity]) {
+      const { id, ttlMs: kept } = await queue.enqueue(task('a', { ttlMs, timeoutMs: ttlMs }));
+      assert.equal(kept, 7 * 86_400_000, 'it is remembered for no longer anyway');
+      await queue.settle(await leased(queue), { status: 'completed', result });
+      assert.deepEqual([(await queue.get(id))?.status, (await queue.get(id))?.ttlMs], ['completed', kept]);
+    }
+  });
+
   check('only so many finished tasks are remembered, the latest ones', async (queue) => {
     const ids: string[] = [];
     for (let count = 0; count < 7; count++) {

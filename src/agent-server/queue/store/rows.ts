@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { codeOf, messageOf } from '#kit/errors.ts';
 import type { NewStoredTask, StoredChange, StoredStatus, StoredTask } from './operations.ts';
 import { StoreError } from './store-error.ts';
 
@@ -143,12 +144,23 @@ function notAsWritten(id: string): StoreError {
   });
 }
 
-/** The whole task, with its result. Throws QueueDamaged when it is not what was written. */
+/** The whole task, with its result. Throws StoreError when it is not what was written, or cannot be read. */
 export function toWholeTask(row: TaskRow, readResult: (file: string) => string): StoredTask {
   checkSum(row);
-  const result = row.result_file === null ? row.result : readResult(row.result_file);
+  const result = row.result_file === null ? row.result : resultIn(row.result_file, row.id, readResult);
   if (result !== null && crc32(result) !== row.result_sum) throw notAsWritten(row.id);
   return { ...toTask(row), result };
+}
+
+function resultIn(file: string, id: string, readResult: (file: string) => string): string {
+  try {
+    return readResult(file);
+  } catch (error) {
+    const problem = `the result of task ${id} cannot be read: ${messageOf(error)}`;
+    throw new StoreError(codeOf(error) === 'ENOENT' ? 'QueueDamaged' : 'QueueUnavailable', problem, {
+      cause: error,
+    });
+  }
 }
 
 export function toTask(row: TaskRow): StoredTask {

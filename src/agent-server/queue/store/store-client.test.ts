@@ -78,6 +78,22 @@ test('of a transaction that failed what only reads is answered', async () => {
   assert.deepEqual(changes, []);
 });
 
+test('one operation that failed is refused alone, and those without an answer are asked again', async () => {
+  const { client, told, say } = await stand();
+  const asked = ['a', 'b', 'c', 'd'].map((id) => client.ask(get(id)));
+  const refused = assert.rejects(asked[1] as Promise<unknown>, { code: 'QueueDamaged', message: 'odd' });
+  await turn();
+  void client.ask(get('e'));
+  const odd = { code: 'QueueDamaged', message: 'odd', remedy: undefined };
+  say({ type: 'answers', answers: [null, undefined], refused: { 1: odd }, changes: [], counts });
+  await refused;
+  assert.equal(await asked[0], null);
+  await turn();
+  const again = told.at(-1);
+  assert.ok(again?.type === 'apply');
+  assert.deepEqual(again.operations, ['c', 'd', 'e'].map(get));
+});
+
 test('everything that was asked is refused when the thread ends', async () => {
   const { client, end } = await stand();
   const asked = Promise.all(

@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process';
 import type { Worker } from 'node:worker_threads';
+import { batchSize } from './batch.ts';
 import type { Answers, Operation, StoredChange, StoredCounts } from './operations.ts';
 import type { OpeningNote } from './store.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
@@ -25,11 +26,6 @@ interface Asked {
 }
 
 type Answered = Extract<FromThread, { type: 'answers' }>;
-
-/** Operations of one transaction: a batch that is larger makes those in it wait longer than it spares the others. */
-const largestBatch = 256;
-/** Characters of the texts of one transaction, unless a single operation has more: they are held twice meanwhile. */
-const longestBatch = 8 * 1024 * 1024;
 
 /**
  * Group commit: what is asked while a transaction is being written goes into the next one, so that hundreds share
@@ -121,14 +117,16 @@ class ThreadClient implements StoreClient {
     }
   }
 
-  #land({ answers, failure, changes, counts }: Answered): void {
+  #land({ answers, refused = {}, failure, changes, counts }: Answered): void {
     const landed = this.#flying ?? [];
     this.#flying = undefined;
     this.counts = counts;
-    landed.forEach(({ resolve, reject }, index) => {
-      const answer = answers[index];
-      if (answer === undefined && failure !== undefined) reject(errorOf(failure));
-      else resolve(answer as never);
+    // Those for whose answers there was no room any more are asked again, before the others.
+    this.#waiting = [...landed.slice(answers.length), ...this.#waiting];
+    answers.forEach((answer, index) => {
+      const wrong = refused[index] ?? (answer === undefined ? failure : undefined);
+      if (wrong === undefined) landed[index]?.resolve(answer as never);
+      else landed[index]?.reject(errorOf(wrong));
     });
     for (const change of changes) this.#onChange(change);
     this.#schedule();
@@ -141,34 +139,6 @@ class ThreadClient implements StoreClient {
     this.#flying = undefined;
     this.#waiting = [];
     this.#closed.resolve();
-  }
-}
-
-/** How many of those that wait share the next transaction. */
-function batchSize(waiting: readonly Asked[]): number {
-  let characters = 0;
-  let count = 0;
-  for (const { operation } of waiting) {
-    characters += lengthOf(operation);
-    if (count === largestBatch || (count > 0 && characters > longestBatch)) break;
-    count += 1;
-  }
-  return count;
-}
-
-function lengthOf(operation: Operation): number {
-  switch (operation.type) {
-    case 'add':
-    case 'begin':
-      return operation.payload.length;
-    case 'settle':
-      return (operation.result?.length ?? 0) + operation.log.tail.length;
-    case 'ask':
-      return operation.requests.length + operation.log.tail.length;
-    case 'answer':
-      return operation.responses.length;
-    default:
-      return 0;
   }
 }
 

@@ -128,22 +128,6 @@ describe('the store of the durable queue', () => {
     again.close();
   });
 
-  it('carries a batch out whole or not at all', () => {
-    const store = open(folderOf(), { maxPending: 3 });
-    store.apply([add(1)]);
-    assert.throws(() => store.apply([add(2), add(1)]), { code: 'QueueUnavailable' });
-    assert.deepEqual(
-      all(store).map(({ id }) => id),
-      [idOf(1)],
-    );
-    assert.deepEqual(
-      store.apply([add(2), add(3), add(4)]),
-      ['added', 'added', 'full'],
-      'its counts are those of before',
-    );
-    store.close();
-  });
-
   it('refuses a file that another process has open, one of a later program, and one that is none', () => {
     const folder = folderOf();
     const store = open(folder);

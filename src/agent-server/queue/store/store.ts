@@ -1,7 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkFiles } from '../repair/check-files.ts';
-import { Database, damaged, failureOf, guard, inUse, isDiskFailure, isDiskFull } from './database.ts';
+import { answerLength, longestBatch } from './batch.ts';
+import { carryOut, sweep } from './carry-out.ts';
+import {
+  Database,
+  damaged,
+  failureOf,
+  guard,
+  inUse,
+  isDamage,
+  isDiskFailure,
+  isDiskFull,
+} from './database.ts';
 import { type ImportNote, importFiles, interrupted, moveAside } from './import-file.ts';
 import {
   type Answer,
@@ -94,24 +105,22 @@ export class TaskStore {
     return changes;
   }
 
-  /** Carries out all operations or, when it throws QueueUnavailable, none. On disk when this returns. */
-  apply(operations: readonly Operation[]): Answer[] {
-    const told = this.#changes.length;
-    this.#tally.mark();
+  /**
+   * Carries operations out, as many as there is room for the answers of, at least one. On disk when this returns. An
+   * error in place of an answer: that operation was not done, the others were. Throws StoreError when the disk takes
+   * nothing, and then none was done.
+   */
+  apply(operations: readonly Operation[]): (Answer | Error)[] {
     try {
-      if (this.#isBroken) this.#reopen();
-      this.#database.begin();
-      const answers = operations.map((operation) => this.#carryOut(operation));
-      this.#database.commit();
-      for (const file of this.#dropped) this.#files.remove(file);
-      return answers;
+      return this.#transact(() => this.#each(operations, (one) => this.#together(one)));
     } catch (error) {
-      this.#changes.length = told;
-      this.#rollBack(error);
+      if (!(error instanceof OneFailed)) throw failureOf(error, this.#path);
+    }
+    try {
+      // Once more, with a way back before each: that is slower, and hardly ever needed.
+      return this.#transact(() => this.#each(operations, (one) => this.#apart(one)));
+    } catch (error) {
       throw failureOf(error, this.#path);
-    } finally {
-      this.#written = [];
-      this.#dropped = [];
     }
   }
 
@@ -120,49 +129,68 @@ export class TaskStore {
     this.#database.close();
   }
 
-  #carryOut(operation: Operation): Answer {
-    const tasks = this.#tasks;
-    switch (operation.type) {
-      case 'add':
-        return tasks.add(operation);
-      case 'begin':
-        return tasks.begin(operation);
-      case 'lease':
-        return tasks.lease(operation);
-      case 'settle':
-        return this.#roomAfter(operation.now, tasks.settle(operation));
-      case 'ask':
-        return tasks.ask(operation);
-      case 'release':
-        return tasks.release(operation);
-      case 'interrupt':
-        return this.#roomAfter(operation.now, tasks.interrupt(operation));
-      case 'answer':
-        return tasks.answer(operation);
-      case 'cancel':
-        return this.#roomAfter(operation.now, tasks.cancel(operation));
-      case 'get':
-        return tasks.find('id', operation.id);
-      case 'getByKey':
-        return tasks.find('key', operation.key);
-      case 'list':
-        return tasks.list(operation);
-      case 'unanswered':
-        return tasks.unanswered(operation);
-      case 'sweep':
-        this.#sweep(operation.now);
-        return true;
+  #transact<T>(work: () => T): T {
+    const told = this.#changes.length;
+    let restore = this.#tally.mark();
+    try {
+      if (this.#isBroken) {
+        this.#reopen();
+        restore = this.#tally.mark();
+      }
+      this.#database.begin();
+      const done = work();
+      this.#database.commit();
+      for (const file of this.#dropped) this.#files.remove(file);
+      return done;
+    } catch (error) {
+      this.#changes.length = told;
+      restore();
+      this.#rollBack(error);
+      throw error;
+    } finally {
+      this.#written = [];
+      this.#dropped = [];
     }
   }
 
-  #roomAfter<T>(now: number, answer: T): T {
-    this.#retention.makeRoom(now);
-    return answer;
+  #each(operations: readonly Operation[], one: (operation: Operation) => Answer | Error): (Answer | Error)[] {
+    const answers: (Answer | Error)[] = [];
+    let length = 0;
+    for (const operation of operations) {
+      if (length > longestBatch) break;
+      const answer = one(operation);
+      length += answerLength(answer);
+      answers.push(answer);
+    }
+    return answers;
   }
 
-  #sweep(now: number): void {
-    this.#retention.forgetOld(now);
-    this.#retention.makeRoom(now);
+  #together(operation: Operation): Answer {
+    try {
+      return carryOut(this.#tasks, this.#retention, operation);
+    } catch (error) {
+      throw this.#isOfDisk(error) ? error : new OneFailed();
+    }
+  }
+
+  #apart(operation: Operation): Answer | Error {
+    const [told, written, dropped] = [this.#changes.length, this.#written.length, this.#dropped.length];
+    const restore = this.#tally.mark();
+    try {
+      return this.#database.apart(() => carryOut(this.#tasks, this.#retention, operation));
+    } catch (error) {
+      if (this.#isOfDisk(error)) throw error;
+      restore();
+      this.#changes.length = told;
+      this.#dropped.length = dropped;
+      for (const file of this.#written.splice(written)) this.#files.remove(file);
+      return failureOf(error, this.#path);
+    }
+  }
+
+  /** Nothing else of the transaction could be done either. */
+  #isOfDisk(error: unknown): boolean {
+    return isDiskFailure(error) || isDiskFull(error) || isDamage(error) || !this.#database.isWriting;
   }
 
   /** Tasks that ran when the process ended run again while their policy allows it; else that is their end. */
@@ -178,7 +206,7 @@ export class TaskStore {
     const before = this.#tally.counts.pending;
     for (const row of rows) this.#tasks.lose(row, interrupted, now);
     const again = this.#tally.counts.pending - before;
-    this.#sweep(now);
+    sweep(this.#retention, now);
     this.#database.commit();
     this.#dropped = [];
     this.#sweepFiles();
@@ -210,7 +238,6 @@ export class TaskStore {
     }
     if (isDiskFailure(error) || isDiskFull(error)) this.#database.dropTail();
     for (const file of this.#written) this.#files.remove(file);
-    this.#tally.restore();
     // What is in the log may fit into the file, and then the log has room again.
     if (isDiskFull(error) && !this.#isBroken) this.#database.checkpoint();
   }
@@ -225,7 +252,6 @@ export class TaskStore {
     this.#tasks = this.#tableOf(this.#database);
     this.#retention = this.#retentionOf(this.#database);
     this.#tally.read(this.#database);
-    this.#tally.mark();
     this.#isBroken = false;
   }
 
@@ -244,6 +270,9 @@ export class TaskStore {
     return new Retention(database, this.#options.limits, this.#tally, (file) => this.#dropped.push(file));
   }
 }
+
+/** An operation cannot be done, for reasons of its own. */
+class OneFailed extends Error {}
 
 /** What was acknowledged may stand behind a place that SQLite takes for the end of its log. */
 function checkFolder(folder: string, path: string): OpeningNote[] {

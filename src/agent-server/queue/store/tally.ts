@@ -16,7 +16,6 @@ type Counted = Pick<TaskRow, 'key' | 'status' | 'bytes'>;
 
 export class Tally {
   #sizes = nothing();
-  #before = nothing();
 
   get counts(): StoredCounts {
     return { ...this.#sizes.status };
@@ -52,13 +51,12 @@ export class Tally {
     this.#count(task, -1, -task.bytes);
   }
 
-  /** Where `restore` comes back to. */
-  mark(): void {
-    this.#before = { ...this.#sizes, status: { ...this.#sizes.status } };
-  }
-
-  restore(): void {
-    this.#sizes = { ...this.#before, status: { ...this.#before.status } };
+  /** Returns what comes back to the sizes of now. */
+  mark(): () => void {
+    const before = { ...this.#sizes, status: { ...this.#sizes.status } };
+    return () => {
+      this.#sizes = { ...before, status: { ...before.status } };
+    };
   }
 
   #count({ status, key }: Omit<Counted, 'bytes'>, tasks: number, bytes: number): void {

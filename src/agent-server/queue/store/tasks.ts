@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { isObject } from '#kit/json.ts';
 import type { Database } from './database.ts';
+import { listTasks, unansweredTasks } from './lists.ts';
 import type {
   AddOperation,
   Answers,
   AskOperation,
   BeginOperation,
   FinalStatus,
-  ListOperation,
   NewStoredTask,
   Operation,
   SettleOperation,
@@ -16,7 +16,8 @@ import type {
   StoreLimits,
 } from './operations.ts';
 import { longestInline, type ResultFiles } from './result-files.ts';
-import { listed, newStateSum, sumOf, type TaskRow, toChange, toTask, toWholeTask } from './rows.ts';
+import { newStateSum, sumOf, type TaskRow, toChange, toWholeTask } from './rows.ts';
+import { StoreError } from './store-error.ts';
 import type { Tally } from './tally.ts';
 
 type Of<Type extends Operation['type']> = Extract<Operation, { type: Type }>;
@@ -43,15 +44,6 @@ export interface TaskTableParts {
   /** Told which file the transaction wrote. */
   readonly onWritten: (file: string) => void;
 }
-
-const statusIs: Readonly<Record<StoredStatus, string>> = {
-  pending: "status = 'pending'",
-  running: "status = 'running'",
-  input_required: "status = 'input_required'",
-  completed: "status = 'completed'",
-  failed: "status = 'failed'",
-  cancelled: "status = 'cancelled'",
-};
 
 /** What is done to single tasks. Within a transaction of whoever calls. */
 export class TaskTable {
@@ -80,16 +72,30 @@ export class TaskTable {
     return true;
   }
 
-  lease({ except, now }: Of<'lease'>): Answers['lease'] {
+  /** One that is not what was written has failed, and the next one is taken. */
+  lease(operation: Of<'lease'>): Answers['lease'] {
+    for (;;) {
+      const row = this.#lease(operation);
+      if (row === undefined) return null;
+      try {
+        return toWholeTask(row, this.#parts.files.read);
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        const { message } = error;
+        this.#end(row, { status: 'failed', reason: 'Failed', error: message, now: operation.now });
+      }
+    }
+  }
+
+  #lease({ except, now }: Of<'lease'>): TaskRow | undefined {
     const others = except.length === 0 ? '' : 'AND tool NOT IN (SELECT value FROM json_each(?))';
     const row = this.#database.get(
       `UPDATE tasks SET status = 'running', attempt = attempt + 1, updated_at = ?, started_at = ? WHERE seq =
        (SELECT seq FROM tasks WHERE status = 'pending' ${others} ORDER BY priority DESC, seq LIMIT 1) RETURNING *`,
       ...[now, now, ...(except.length === 0 ? [] : [JSON.stringify(except)])],
     ) as TaskRow | undefined;
-    if (row === undefined) return null;
-    this.#moved(row, 'pending');
-    return toWholeTask(row, this.#parts.files.read);
+    if (row !== undefined) this.#moved(row, 'pending');
+    return row;
   }
 
   settle(operation: SettleOperation): boolean {
@@ -187,29 +193,12 @@ export class TaskTable {
     return row === undefined ? null : toWholeTask(row, this.#parts.files.read);
   }
 
-  list({ status, owner, after, limit }: ListOperation): Answers['list'] {
-    const conditions = [
-      // In words, so that the indexes of single statuses serve.
-      ...(status === null ? [] : [statusIs[status]]),
-      ...(owner === null ? [] : ['owner = ?']),
-      ...(after === null ? [] : ['seq > (SELECT seq FROM tasks WHERE id = ?)']),
-    ];
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    const values = [owner, after].filter((value) => value !== null);
-    const rows = this.#database.all(
-      `SELECT ${listed} FROM tasks ${where} ORDER BY seq LIMIT ?`,
-      ...values,
-      limit,
-    );
-    return (rows as TaskRow[]).map(toTask);
+  list(operation: Of<'list'>): Answers['list'] {
+    return listTasks(this.#database, operation);
   }
 
   unanswered({ before }: Of<'unanswered'>): Answers['unanswered'] {
-    const rows = this.#database.all(
-      "SELECT id FROM tasks WHERE status = 'input_required' AND updated_at <= ? ORDER BY updated_at, seq LIMIT 1000",
-      before,
-    );
-    return (rows as Pick<TaskRow, 'id'>[]).map(({ id }) => id);
+    return unansweredTasks(this.#database, before);
   }
 
   #endOldestQuestion(now: number): void {
@@ -222,6 +211,8 @@ export class TaskTable {
 
   #insert(task: NewStoredTask, status: 'pending' | 'running', startedAt: number | null): void {
     const { id, key, owner, tool, payload, now } = task;
+    for (const number of [task.priority, task.retries, task.timeoutMs, task.ttlMs, now, startedAt])
+      refuseUnsafe(number);
     const attempt = status === 'running' ? 1 : 0;
     const bytes = payload.length;
     this.#database.run(
@@ -252,7 +243,7 @@ export class TaskTable {
     this.#update(row, {
       ...more,
       ...{ status, reason, error, updated_at: now, finished_at: now, kept_since: now },
-      forget_at: row.ttl_ms === null ? null : now + row.ttl_ms,
+      forget_at: row.ttl_ms === null ? null : Math.min(now + row.ttl_ms, Number.MAX_SAFE_INTEGER),
       ...{ input_requests: null, input_responses: null, request_state: null },
     });
   }
@@ -276,6 +267,11 @@ export class TaskTable {
 function notesOf({ log, progress }: Holder): Changes {
   const { tail, sequence, truncated } = log;
   return { log_tail: tail, log_sequence: sequence, log_truncated: truncated ? 1 : 0, progress };
+}
+
+/** A number that SQLite keeps, but that cannot be read any more: every statement that came to the row would fail. */
+function refuseUnsafe(value: number | null): void {
+  if (value !== null && !Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number`);
 }
 
 function cancelledAt(now: number): End {

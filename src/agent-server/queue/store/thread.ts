@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { codeOf, messageOf } from '#kit/errors.ts';
+import { answerLength, longestBatch } from './batch.ts';
 import type { Answer, Operation, StoredChange, StoredCounts, StoreLimits } from './operations.ts';
 import { type OpeningNote, TaskStore } from './store.ts';
 
@@ -19,8 +20,11 @@ export type FromThread =
   | { readonly type: 'refused'; readonly failure: Failure }
   | {
       readonly type: 'answers';
-      /** Undefined where the operation failed, as `failure` says. */
+      /** Undefined where the operation failed; of as many as were carried out: the rest is to be asked again. */
       readonly answers: readonly (Answer | undefined)[];
+      /** Why single operations failed, by their index. */
+      readonly refused?: Readonly<Record<number, Failure>>;
+      /** Why all the others without an answer did. */
       readonly failure?: Failure;
       readonly changes: readonly StoredChange[];
       readonly counts: StoredCounts;
@@ -62,18 +66,35 @@ function carryOut(store: TaskStore, operations: readonly Operation[]): FromThrea
   try {
     return answersOf(store, store.apply(operations));
   } catch (error) {
-    const answers = operations.map((operation) =>
-      readsOnly(operation) ? read(store, operation) : undefined,
-    );
-    return { ...answersOf(store, answers), failure: toFailure(error) };
+    return { ...answersOf(store, readAll(store, operations)), failure: toFailure(error) };
   }
 }
 
-function answersOf(store: TaskStore, answers: readonly (Answer | undefined)[]) {
-  return { type: 'answers', answers, changes: store.takeChanges(), counts: store.counts } as const;
+type Outcome = Answer | Error | undefined;
+
+function answersOf(store: TaskStore, outcomes: readonly Outcome[]) {
+  const refused: Record<number, Failure> = {};
+  const answers = outcomes.map((outcome, index) => {
+    if (!(outcome instanceof Error)) return outcome;
+    refused[index] = toFailure(outcome);
+    return undefined;
+  });
+  return { type: 'answers', answers, refused, changes: store.takeChanges(), counts: store.counts } as const;
 }
 
-function read(store: TaskStore, operation: Operation): Answer | undefined {
+function readAll(store: TaskStore, operations: readonly Operation[]): Outcome[] {
+  const outcomes: Outcome[] = [];
+  let length = 0;
+  for (const operation of operations) {
+    if (length > longestBatch) break;
+    const outcome = readsOnly(operation) ? read(store, operation) : undefined;
+    length += answerLength(outcome);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+function read(store: TaskStore, operation: Operation): Outcome {
   try {
     return store.apply([operation])[0];
   } catch {
