@@ -17,8 +17,18 @@ export const systemClock: Clock = {
   after: startTimer,
 };
 
+/** Milliseconds of the longest timer; a longer one would call back at once. */
+const longestTimer = 2 ** 31 - 1;
+
 function startTimer(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
+  let left = ms;
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    const step = Math.min(left, longestTimer);
+    left -= step;
+    timer = setTimeout(left > 0 ? wait : callback, step);
+  };
+  wait();
   return () => clearTimeout(timer);
 }
 
