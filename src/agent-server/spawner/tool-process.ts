@@ -10,7 +10,7 @@ import { reclaimAfter, relayOutput } from './relay-output.ts';
 
 /** Milliseconds without output, twice in a row, after which nothing more is expected of an ended process. */
 const quietMs = 60;
-/** Milliseconds that output may still flow after the process itself has ended. */
+/** Milliseconds that output may still flow after the process itself has ended, without those in which it is held back. */
 const drainMs = 2000;
 
 /**
@@ -68,13 +68,13 @@ function superviseChild(
   const pid = child.pid;
   const trace = { pid: pid ?? -1, marker, channel: pid === undefined ? undefined : channelOf(pid, 3) };
   const order = reaper === undefined ? searchOrders(trace) : reaperOrders(child);
-  const state: State = { ended: false, killed: false, overflow: false };
+  const state: State = { over: false, ended: false, killed: false, overflow: false };
   for (const stream of [stdin, stdout, stderr, channel]) stream.on('error', () => undefined);
 
   child.once('error', (error) => {
     if (pid === undefined) events.onFailed(failureOf(error, template, reaper));
   });
-  child.once('exit', () => whenDrained(child, [stdout, stderr], end));
+  child.once('exit', () => whenDrained(child, state, end));
 
   function end(): void {
     if (state.ended) return;
@@ -104,21 +104,21 @@ function superviseChild(
     const notice = reaper === undefined ? undefined : readNotice(line, template.file);
     if (notice === undefined) link.relay(frameTypes.event, call, line, channel);
     else if (notice.type === 'failed') state.failure = notice.failure;
-    else whenDrained(child, [stdout, stderr], order.kill);
+    else if (!state.over) whenDrained(child, state, order.kill);
+    state.over ||= notice?.type === 'over';
   }
   function serve(call: number, input: Uint8Array): void {
     if (pid !== undefined) link.send(frameTypes.started, call, pidBytes(pid));
     stdin.end(input);
-    const limits = { stdout: template.maxStdout, stderr: template.maxStderr };
     relayOutput(
       stderr,
-      limits.stderr,
+      template.maxStderr,
       (bytes) => link.relay(frameTypes.stderr, call, bytes, stderr),
       reclaim,
     );
     relayOutput(
       stdout,
-      limits.stdout,
+      template.maxStdout,
       (bytes) => link.relay(frameTypes.stdout, call, bytes, stdout),
       reclaim,
       () => {
@@ -140,6 +140,8 @@ function superviseChild(
 }
 
 interface State {
+  /** The reaper said so, which it does once; a tool may say it as often as it likes. */
+  over: boolean;
   ended: boolean;
   killed: boolean;
   overflow: boolean;
@@ -170,17 +172,24 @@ function searchOrders(trace: CallTrace): Orders {
 
 /**
  * Calls back when all output was read: at the latest `drainMs` after the end of the process itself, and
- * before that when whoever still holds the pipes open is silent. A pipe that is held back is not silent.
+ * before that when whoever still holds the pipes open is silent. A pipe that is held back is not silent, and the time
+ * in which one is does not count, unless the call is being ended: then nobody wants the rest.
  */
-function whenDrained(child: ChildProcess, pipes: readonly Readable[], done: () => void): void {
-  const give = performance.now() + drainMs;
+function whenDrained(child: ChildProcess, state: Pick<State, 'killed'>, done: () => void): void {
+  const pipes = child.stdio.slice(1) as Readable[];
+  let left = drainMs;
+  let looked = performance.now();
   let pieces = 0;
   let timer: NodeJS.Timeout;
   for (const pipe of pipes) pipe.on('data', () => pieces++);
   const look = (before: number, quiet: number) => {
     const now = pieces;
-    const silent = now === before && !pipes.some((pipe) => pipe.isPaused());
-    if ((silent && quiet >= 1) || performance.now() > give) done();
+    const isHeld = pipes.some((pipe) => pipe.isPaused());
+    const time = performance.now();
+    if (!isHeld || state.killed) left -= time - looked;
+    looked = time;
+    const silent = now === before && !isHeld;
+    if ((silent && quiet >= 1) || left <= 0) done();
     // By way of setImmediate, so that what lies ready is read first, however late the timer is.
     else timer = setTimeout(() => setImmediate(look, now, silent ? quiet + 1 : 0), quietMs);
   };
