@@ -9,7 +9,7 @@ export interface QueueState {
   readonly running: number;
   /** Wait for an answer of somebody, and hold no place. */
   readonly inputRequired: number;
-  /** Since its queue was opened. */
+  /** Those that are remembered. */
   readonly finished: { readonly completed: number; readonly failed: number; readonly cancelled: number };
   /** How long the task waits that waits longest. */
   readonly oldestWaitMs: number | null;

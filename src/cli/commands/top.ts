@@ -15,12 +15,12 @@ interface TopOptions extends GlobalOptions {
 }
 
 const help = `
-PENDING wait, ASKING wait for an answer of somebody. DONE, FAILED and CANCELLED count since each agent-server opened its
-queue. WAIT and RUN are how long the task waits that waits longest, and how long the one runs that runs longest.
+PENDING wait, ASKING wait for an answer of somebody. DONE, FAILED and CANCELLED count the tasks that have ended and are
+still remembered. WAIT is the time since the oldest that waits was taken, RUN how long the one runs that runs longest.
 
 Read live through the router, every second. On a terminal the table is drawn again until Ctrl-C; elsewhere, and with
---once, it is printed once. On a cluster these are the agents of the namespace that is meant, as far as a Route serves
-them.
+--once, it is printed once. These are the agents of the namespace that is meant, on a cluster as far as a Route serves
+them; of one that was not named and has none, all that are served are shown.
 
 Examples:
   ploinky top
