@@ -2,6 +2,8 @@
 export interface Gate {
   /** Resolves with the function that gives the place back (once; again is harmless). Rejects on abort. */
   enter(signal: AbortSignal): Promise<() => void>;
+  /** The same for one who may wait however many do already. */
+  enterBeyond(signal: AbortSignal): Promise<() => void>;
   /** Changes the limit; a lower one is reached as running executions end. */
   resize(limit: number): void;
   readonly running: number;
@@ -58,16 +60,18 @@ export function createGate(options: GateOptions): Gate {
       signal.addEventListener('abort', onAbort, { once: true });
     });
   }
+  async function enter(signal: AbortSignal, maxWaiting: number): Promise<() => void> {
+    signal.throwIfAborted();
+    if (running < limit && waiters.size === 0) {
+      running += 1;
+      return leaveOnce();
+    }
+    if (waiters.size >= maxWaiting) throw options.onFull();
+    return wait(signal);
+  }
   return {
-    async enter(signal) {
-      signal.throwIfAborted();
-      if (running < limit && waiters.size === 0) {
-        running += 1;
-        return leaveOnce();
-      }
-      if (waiters.size >= options.maxWaiting) throw options.onFull();
-      return wait(signal);
-    },
+    enter: (signal) => enter(signal, options.maxWaiting),
+    enterBeyond: (signal) => enter(signal, Infinity),
     resize(next) {
       limit = next;
       admit();

@@ -72,6 +72,22 @@ test('what cannot be leased now is leased when it is announced again', async () 
   stop();
 });
 
+test('what is pending waits in its row however many calls wait', async () => {
+  const fake = fakeQueue('a');
+  const gate = createGate({ limit: 1, maxWaiting: 1, onFull: () => new Error('full') });
+  const { signal } = new AbortController();
+  const first = await gate.enter(signal);
+  const second = gate.enter(signal);
+  const stop = startTaskRunner({ queue: fake.queue, gate, execute: async () => done });
+  await turn();
+  await assert.rejects(gate.enter(signal), /full/);
+  first();
+  (await second)();
+  await turn();
+  assert.deepEqual([fake.settled, gate.running, gate.waiting], [['a completed'], 0, 0]);
+  stop();
+});
+
 test('an outcome that is not recorded any more ends nothing else', async () => {
   const fake = fakeQueue('a', 'b');
   const gate = gateOf(1);

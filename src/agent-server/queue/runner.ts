@@ -3,7 +3,7 @@ import type { Gate } from './gate.ts';
 import type { Lease, Outcome, TaskQueue } from './queue.ts';
 
 export interface TaskRunnerOptions {
-  readonly queue: TaskQueue;
+  readonly queue: Pick<TaskQueue, 'lease' | 'settle' | 'progress' | 'onPending'>;
   /** Shared with calls that are not queued: one limit for every execution. */
   readonly gate: Gate;
   /** Executes one task. What it throws becomes the task's error; an abort of the lease's signal, `cancelled`. */
@@ -31,7 +31,8 @@ export function startTaskRunner({ queue, gate, execute, limitOf }: TaskRunnerOpt
   }
   async function startPending(): Promise<void> {
     for (;;) {
-      const leave = await gate.enter(stopping.signal).catch(() => undefined);
+      // However many calls wait, it waits in their row: nothing would announce what is pending once there is room.
+      const leave = await gate.enterBeyond(stopping.signal).catch(() => undefined);
       if (leave === undefined) return;
       // What cannot be leased now is announced again once it can.
       const lease = await queue.lease(busyTools()).catch(() => undefined);
