@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Agent as HttpAgent, request } from 'undici';
 import { type AgentServer, startAgentServer } from '#agent-server/server.ts';
@@ -55,14 +58,17 @@ export async function startInstance(
   limits: Record<string, number> = {},
   own: { readonly mcp?: Record<string, unknown>; readonly env?: Record<string, string> } = {},
 ): Promise<Instance> {
+  // A workspace each, as replicas have: one process has the queue in it.
+  const folder = mkdtempSync(join(tmpdir(), 'replica-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const config = (held: readonly MasterKey[]): AgentServerConfig => ({
-    ...testConfig('/tmp'),
+    ...testConfig(folder),
     agent: { ...identity, instance: uid, principal: 'agent:default/demo' },
     keys: held
       .map((master) => deriveAgentKey(master, identity))
       .map(({ kid, secret }) => ({ kid, secret: secret.toString('base64url') })),
     mcp: own.mcp ?? tools,
-    env: { ...testConfig('/tmp').env, WHO: uid, ...own.env },
+    env: { ...testConfig(folder).env, WHO: uid, ...own.env },
     limits,
   });
   const server = await startAgentServer({
