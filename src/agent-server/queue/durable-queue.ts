@@ -49,6 +49,8 @@ class DurableQueue implements TaskQueue {
   readonly #changeListeners = new Set<(change: TaskChange) => void>();
   #cancelSweep = () => {};
   #cancelRetry = () => {};
+  /** What is being written before it is held. */
+  readonly #arriving = new Set<Promise<unknown>>();
   #isDraining = false;
   #isClosed = false;
 
@@ -85,16 +87,29 @@ class DurableQueue implements TaskQueue {
   async begin(task: Omit<NewTask, 'key'>, startedAt = this.#options.clock.now()): Promise<Lease> {
     const stored = this.#stored({ ...task, key: undefined });
     const begun = Math.round(startedAt);
-    await this.#link.ask({ type: 'begin', ...stored, startedAt: begun });
-    return this.#running.hold(toNewRecord(stored, 1, begun));
+    const asked = this.#link.ask({ type: 'begin', ...stored, startedAt: begun });
+    return this.#arrive(asked.then(() => this.#running.hold(toNewRecord(stored, 1, begun))));
   }
 
   async lease(except: readonly string[] = []): Promise<Lease | undefined> {
     if (this.#isDraining) return undefined;
+    return this.#arrive(this.#lease(except));
+  }
+
+  #arrive<T>(lease: Promise<T>): Promise<T> {
+    this.#arriving.add(lease);
+    return lease.finally(() => this.#arriving.delete(lease));
+  }
+
+  async #lease(except: readonly string[]): Promise<Lease | undefined> {
     const { clock } = this.#options;
     try {
       const stored = await this.#link.askKept({ type: 'lease', except, now: clock.now() }, null);
-      return stored === null ? undefined : this.#running.hold(toRecord(stored));
+      if (stored === null) return undefined;
+      const lease = this.#running.hold(toRecord(stored));
+      if (!this.#isDraining) return lease;
+      await this.#running.record(lease, { type: 'release' });
+      return undefined;
     } catch (error) {
       this.#cancelRetry();
       if (!this.#isClosed) this.#cancelRetry = clock.after(retryMs, () => this.#announce());
@@ -187,6 +202,12 @@ class DurableQueue implements TaskQueue {
 
   drain(): void {
     this.#isDraining = true;
+  }
+
+  async end(): Promise<void> {
+    this.drain();
+    await Promise.allSettled(this.#arriving);
+    await this.#running.end();
   }
 
   async close(): Promise<void> {

@@ -79,6 +79,11 @@ export interface TaskQueue {
   onChange(listener: (change: TaskChange) => void): () => void;
   /** No more leases from now on; what runs goes on, what waits stays for the next start. */
   drain(): void;
+  /**
+   * `drain`, and the signals of tasks that still run are aborted. Resolves when their holders have said how they ended:
+   * nothing of them runs any more. What they say is not recorded; `close` decides.
+   */
+  end(): Promise<void>;
   /** Tasks that still run are interrupted as by `interrupt`, then their signals are aborted; later settles are false. */
   close(): Promise<void>;
 }

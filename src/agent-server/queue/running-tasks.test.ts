@@ -89,6 +89,40 @@ test('whoever else decides meanwhile is too late', async () => {
   );
 });
 
+test('what is ended is interrupted when its holder has said that nothing of it runs', async () => {
+  const { tasks, recorded } = make(0);
+  const lease = held(tasks);
+  let ended = false;
+  const ending = tasks.end().then(() => {
+    ended = true;
+  });
+  assert.equal(lease.signal.aborted, true);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([ended, recorded, tasks.ids()], [false, [], [lease.task.id]]);
+  tasks.append(lease, Buffer.from('its last words'));
+  assert.equal(await tasks.record(lease, settle), false);
+  await ending;
+  await tasks.close(interrupt);
+  assert.deepEqual(
+    recorded.map(({ type, log }) => [type, log.tail]),
+    [['interrupt', 'its last words']],
+  );
+  assert.deepEqual(tasks.ids(), []);
+});
+
+test('what has ended already is recorded although the end has begun', async () => {
+  const { tasks, recorded, pass } = make(1);
+  const recording = tasks.record(held(tasks), settle);
+  await tasks.end();
+  await pass();
+  assert.equal(await recording, true);
+  await tasks.close(interrupt);
+  assert.deepEqual(
+    recorded.map(({ type }) => type),
+    ['settle'],
+  );
+});
+
 test('at the end what could not be recorded is tried once more, and then given up', async () => {
   const succeeds = make(1);
   const first = succeeds.tasks.record(held(succeeds.tasks), settle);

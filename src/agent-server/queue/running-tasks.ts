@@ -23,6 +23,8 @@ interface Running {
   reportedAt: string | undefined;
   /** What is said of it is being recorded: nobody says anything else any more. */
   isSettling: boolean;
+  /** The agent-server ends it: what its holder says is not recorded, and tells that nothing of it runs any more. */
+  ending: PromiseWithResolvers<void> | undefined;
 }
 
 /** Milliseconds until it is tried again to record what could not be. */
@@ -47,7 +49,7 @@ export class RunningTasks {
     const controller = new AbortController();
     const { logTail: tail, logSeq: sequence, logTruncated: truncated } = task;
     const log = createLogTail(this.#options.logTailBytes(), { tail, sequence, truncated });
-    const state = { progress: task.progress, reportedAt: undefined, isSettling: false };
+    const state = { progress: task.progress, reportedAt: undefined, isSettling: false, ending: undefined };
     this.#running.set(task.id, { task, log, controller, ...state });
     return { task, signal: controller.signal };
   }
@@ -72,16 +74,9 @@ export class RunningTasks {
   /** Tries until it is recorded, or `close`. False when the lease is not the current one. */
   async record(lease: Lease, said: Said): Promise<boolean> {
     const running = this.#held(lease);
-    if (running === undefined || running.isSettling) return false;
-    running.isSettling = true;
-    const recording = this.#persist(running, said);
-    this.#recording.add(recording);
-    try {
-      return await recording;
-    } finally {
-      this.#recording.delete(recording);
-      if (this.#held(lease) === running) this.#running.delete(running.task.id);
-    }
+    running?.ending?.resolve();
+    if (running === undefined || running.isSettling || running.ending !== undefined) return false;
+    return this.#record(running, said);
   }
 
   /** What the store has of a task, and what only its holder knows. */
@@ -93,20 +88,43 @@ export class RunningTasks {
     return { ...record, updatedAt: reportedAt ?? record.updatedAt, progress, logTail, logSeq, logTruncated };
   }
 
+  /** Aborts what runs. Resolves when every holder has said how it ended; that is not recorded, `close` decides. */
+  async end(): Promise<void> {
+    const all = [...this.#running.values()].filter(({ isSettling }) => !isSettling);
+    const ends = all.map((running) => {
+      running.ending ??= Promise.withResolvers();
+      running.controller.abort(stopped());
+      return running.ending.promise;
+    });
+    await Promise.all(ends);
+  }
+
   /** Interrupts what runs; what is being recorded is tried once more. Then the holders are told. */
   async close(interrupted: Said): Promise<void> {
     this.#closing.abort();
     const all = [...this.#running.values()];
-    for (const { task, controller } of all)
-      void this.record({ task, signal: controller.signal }, interrupted).catch(() => undefined);
+    for (const running of all)
+      if (!running.isSettling) void this.#record(running, interrupted).catch(() => undefined);
     await Promise.allSettled(this.#recording);
-    for (const { controller } of all) controller.abort(new Error('The agent-server stops'));
+    for (const { controller } of all) controller.abort(stopped());
   }
 
   /** While the lease is the current one. */
   #held({ task: { id, attempt } }: Lease): Running | undefined {
     const running = this.#running.get(id);
     return running?.task.attempt === attempt ? running : undefined;
+  }
+
+  async #record(running: Running, said: Said): Promise<boolean> {
+    running.isSettling = true;
+    const recording = this.#persist(running, said);
+    this.#recording.add(recording);
+    try {
+      return await recording;
+    } finally {
+      this.#recording.delete(recording);
+      if (this.#running.get(running.task.id) === running) this.#running.delete(running.task.id);
+    }
   }
 
   async #persist({ task, log, progress }: Running, said: Said): Promise<boolean> {
@@ -124,6 +142,8 @@ export class RunningTasks {
     }
   }
 }
+
+const stopped = () => new Error('The agent-server stops');
 
 /** Nothing was kept of it, and nothing is wrong with it. */
 function mayBeRecordedLater(error: unknown): boolean {

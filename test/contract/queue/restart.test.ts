@@ -106,6 +106,18 @@ test('on an orderly end tasks that run are put back or fail, with their logs, an
   );
 });
 
+test('a lease on its way when the end begins is put back unharmed', { timeout }, async (t) => {
+  const folder = queueFolder(t);
+  const queue = openQueue(folder);
+  await queue.enqueue(task('a'));
+  const lease = queue.lease();
+  await queue.end();
+  await queue.close();
+  assert.equal(await lease, undefined);
+  const [found] = await opened(t, folder).list();
+  assert.deepEqual([found?.toolName, found?.status, found?.reason], ['a', 'pending', null]);
+});
+
 test('an attempt whose process was lost runs again while it may', { timeout }, async (t) => {
   const queue = opened(t, queueFolder(t));
   const { id } = await queue.enqueue(task('a', { retries: 1 }));
