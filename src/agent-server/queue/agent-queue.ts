@@ -3,6 +3,7 @@ import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { Settings } from '../config/settings.ts';
 import { createTaskQueue, type DurableQueueOptions } from './durable-queue.ts';
 import type { TaskQueue } from './queue.ts';
+import { defaultLimits } from './store/operations.ts';
 
 export interface AgentQueueOptions
   extends Pick<DurableQueueOptions, 'clock' | 'random' | 'log' | 'logTailBytes' | 'startThread'> {
@@ -24,6 +25,7 @@ export function openAgentQueue({ paths, settings, ...options }: AgentQueueOption
       maxPendingBytes: settings.maxQueuedBytes,
       maxAsking: settings.maxParkedCalls,
       maxFinished: settings.maxFinishedTasks,
+      graceMs: defaultLimits.graceMs,
       maxFinishedBytes: settings.maxFinishedBytes,
       retentionMs: settings.taskRetentionMs,
     },

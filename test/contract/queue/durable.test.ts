@@ -7,5 +7,6 @@ import { openQueue } from './open-queue.ts';
 queueContract('durable', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'queue-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  return openQueue(join(folder, '.tasksQueue'), { limits: { maxFinished: 5, maxPending: 7, maxAsking: 3 } });
+  const limits = { maxFinished: 5, graceMs: 0, maxPending: 7, maxAsking: 3 };
+  return openQueue(join(folder, '.tasksQueue'), { limits });
 });

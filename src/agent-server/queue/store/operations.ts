@@ -171,15 +171,23 @@ export interface StoreLimits {
   readonly maxPendingBytes: number;
   /** Tasks that wait for answers; the oldest fails when there are more. */
   readonly maxAsking: number;
-  /** Finished tasks without a key that are remembered, and as many with one. */
+  /**
+   * Finished tasks that are remembered: without a key, of those whose time to live nobody said; with one, as many
+   * again. Of all without a key, in their grace and their time to live too, twenty times as many.
+   */
   readonly maxFinished: number;
+  /** Milliseconds after its end in which none is forgotten by number: its client has yet to ask for it. */
+  readonly graceMs: number;
   /** Bytes of finished tasks: payloads, results and logs. */
   readonly maxFinishedBytes: number;
   /** Milliseconds for which finished tasks are remembered. */
   readonly retentionMs: number;
 }
 
-/** Milliseconds in which a finished task with a key is not forgotten to make room for another one: whoever chose the key asks again. */
+/**
+ * Milliseconds in which a finished task with a key is not forgotten to make room for another one: whoever chose the key
+ * asks again. Its result and its arguments may be.
+ */
 export const keyedMs = 86_400_000;
 
 const hour = 3_600_000;
@@ -188,6 +196,7 @@ export const defaultLimits: StoreLimits = {
   maxPendingBytes: 256 * 1024 * 1024,
   maxAsking: 1000,
   maxFinished: 1000,
+  graceMs: 300_000,
   maxFinishedBytes: 256 * 1024 * 1024,
   retentionMs: 7 * 24 * hour,
 };

@@ -83,7 +83,7 @@ test('finished tasks are forgotten after a week, those that are not finished nev
 });
 
 test('a task with a key makes room for others only after a day', (t) => {
-  const { finish, names } = make(t, { maxFinished: 2 });
+  const { finish, names } = make(t, { maxFinished: 2, graceMs: 0 });
   for (const number of [1, 2, 3, 4]) finish(number, number, { key: `k${number}` });
   for (const number of [5, 6, 7]) finish(number, number);
   assert.deepEqual(names(), [1, 2, 3, 4, 6, 7]);
@@ -99,6 +99,58 @@ test('finished tasks make room by their bytes, with the files of their results',
   assert.equal(readdirSync(join(folder, 'results')).length, 2);
   finish(4, 4, { result: JSON.stringify('y'.repeat(300_000)) });
   assert.deepEqual(names(), [4], 'the last one stays, whatever its size');
+});
+
+test('what has just ended is not forgotten by number, up to twenty times as many', (t) => {
+  const { finish, names } = make(t, { maxFinished: 2, graceMs: 1000 });
+  for (let number = 1; number <= 10; number++) finish(number, number);
+  assert.equal(names().length, 10);
+  finish(11, 1005);
+  assert.deepEqual(names(), [6, 7, 8, 9, 10, 11]);
+  for (let number = 12; number <= 60; number++) finish(number, 1006);
+  assert.deepEqual([names().length, names()[0]], [40, 21]);
+});
+
+test('a task with a time to live is remembered for it, whatever else ends', (t) => {
+  const { store, finish, names } = make(t, { maxFinished: 2, graceMs: 0 });
+  finish(1, 0, { ttlMs: 10_000 });
+  finish(2, 1, { ttlMs: 10_000 });
+  for (const number of [3, 4, 5, 6]) finish(number, 10 * number);
+  assert.deepEqual(names(), [1, 2, 5, 6]);
+  store.apply([{ type: 'sweep', now: 9000 }]);
+  finish(7, 9001);
+  assert.deepEqual(names(), [1, 2, 6, 7]);
+  store.apply([{ type: 'sweep', now: 10_000 }]);
+  assert.deepEqual(names(), [2, 6, 7]);
+});
+
+test('by their bytes the oldest go first, with a key or without one', (t) => {
+  const { finish, names } = make(t, { maxFinishedBytes: 250_000 });
+  const result = JSON.stringify('x'.repeat(100_000));
+  finish(1, 1, { key: 'a', result });
+  finish(2, 2, { key: 'b', result });
+  finish(3, day + 10, { result });
+  assert.deepEqual(names(), [2, 3]);
+  finish(4, day + 11, { result });
+  assert.deepEqual(names(), [3, 4], 'the one with a key is of the day before');
+});
+
+test('a task with a key gives up its result for room, and keeps its end', (t) => {
+  const { store, folder, finish, names } = make(t, { maxFinishedBytes: 250_000 });
+  const result = JSON.stringify('x'.repeat(100_000));
+  for (const number of [1, 2, 3, 4]) finish(number, number, { key: `k${number}`, result });
+  assert.deepEqual(names(), [1, 2, 3, 4]);
+  assert.equal(readdirSync(join(folder, 'results')).length, 2);
+  const [first, last] = store.apply([
+    { type: 'getByKey', key: 'k1' },
+    { type: 'getByKey', key: 'k4' },
+  ]) as StoredTask[];
+  assert.deepEqual(
+    [first?.status, first?.result, first?.error, first?.payload],
+    ['completed', null, 'Its result has made room for others', '{}'],
+  );
+  assert.deepEqual([last?.status, last?.result], ['completed', result]);
+  assert.deepEqual(store.apply([addOf(9, 9, 'k1')]), [first], 'it is not run again');
 });
 
 test('more bytes than there is room for are refused, what fits is taken', (t) => {

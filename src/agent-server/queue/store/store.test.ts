@@ -120,7 +120,7 @@ describe('the store of the durable queue', () => {
     assert.equal(readdirSync(join(folder, 'results')).length, 1);
     writeFileSync(join(folder, 'results', 'stray.json'), '{}');
     store.close();
-    const again = open(folder, { maxFinished: 1 });
+    const again = open(folder, { maxFinished: 1, graceMs: 0 });
     assert.equal(readdirSync(join(folder, 'results')).length, 1, 'strays are gone');
     assert.equal(all(again)[0]?.result, long);
     again.apply([add(3), lease, settle(3, '{}')]);

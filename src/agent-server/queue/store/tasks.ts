@@ -223,7 +223,7 @@ export class TaskTable {
       ...[task.ttlMs, now, now, startedAt, bytes, sumOf(id, tool, payload)],
       newStateSum(task, status, attempt, startedAt),
     );
-    this.#parts.tally.add({ key, status, bytes });
+    this.#parts.tally.add({ key, ttl_ms: task.ttlMs, status, bytes });
     const state = { startedAt, finishedAt: null, reason: null, progress: null };
     this.#parts.tell({ id, key, owner, tool, status, attempt, createdAt: now, ...state });
   }
@@ -257,7 +257,7 @@ export class TaskTable {
   }
 
   #moved(row: TaskRow, from: StoredStatus): void {
-    this.#parts.tally.remove({ key: row.key, status: from, bytes: row.bytes });
+    this.#parts.tally.remove({ ...row, status: from });
     this.#parts.tally.add(row);
     this.#parts.tell(toChange(row));
   }
