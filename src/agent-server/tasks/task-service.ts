@@ -3,6 +3,7 @@ import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { Gate } from '../queue/gate.ts';
 import type { Lease, Outcome, TaskQueue } from '../queue/queue.ts';
 import { startTaskRunner } from '../queue/runner.ts';
+import { awaitTools } from './awaited-tools.ts';
 import { newTask } from './payload.ts';
 import type { TaskOrder, TaskService } from './service.ts';
 import type { TaskHooks, TaskTools } from './task-tools.ts';
@@ -79,8 +80,9 @@ export function createTaskService({
     serve(next) {
       tools = next;
       const stopLooking = endUnanswered({ queue, clock, ttlMs: answerMs });
+      const awaited = awaitTools({ queue, clock, knows: (tool) => tools.knows?.(tool) ?? true });
       const stopRunner = startTaskRunner({
-        queue,
+        queue: awaited,
         gate,
         limitOf: (tool) => tools.limitOf?.(tool),
         async execute(lease, onOutput) {
@@ -95,6 +97,7 @@ export function createTaskService({
       return () => {
         stopLooking();
         stopRunner();
+        awaited.close();
       };
     },
   };

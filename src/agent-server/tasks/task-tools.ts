@@ -7,6 +7,8 @@ export interface TaskTools {
   admit(tool: string, input: Record<string, unknown>): AdmittedCall;
   /** Tasks of the tool that may run at once. Default: as many as there are places. */
   limitOf?(tool: string): number | undefined;
+  /** Whether the tool is there; tasks of one that is not wait for it, for a while. Default: it is. */
+  knows?(tool: string): boolean;
   /**
    * One attempt of a task, with the tool as it is now. Resolves when nothing of it runs any more; rejects when the
    * lease's signal aborts, then too after everything has ended. `lost`: it went down with its process.

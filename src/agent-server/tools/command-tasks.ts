@@ -13,6 +13,7 @@ export function commandTasks(tools: () => ReadonlyMap<string, CommandTool>, host
       const { timeout, timeoutMs, retries } = tool.definition;
       return { input: tool.check.validate(input), timeoutMs: timeout ?? timeoutMs, retries };
     },
+    knows: (name) => tools().has(name),
     limitOf: (name) => tools().get(name)?.definition.maxParallel,
     execute: (lease, hooks) => executeToolTask(lease, tools().get(lease.task.toolName), host, hooks),
   };

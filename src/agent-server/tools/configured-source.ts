@@ -33,7 +33,7 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
   const services = withFace(options, changes);
   let commands: CommandSet = emptyCommandSet;
   let status: SourceStatus = { ready: false, reason: 'Starting', message: 'The configuration is being read' };
-  let stamp: string | undefined;
+  const readFile = createFileReader(options);
   let cancelPoll = () => {};
   let closed = false;
   let stopRunner: (() => void) | undefined;
@@ -58,20 +58,14 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
   async function load(): Promise<void> {
     try {
       if (options.inline !== undefined) use(options.inline);
-      else await loadFile();
+      else {
+        const file = await readFile();
+        if (file !== undefined && !closed) use(file.document);
+      }
     } catch (error) {
       const ready = commands !== emptyCommandSet;
       setStatus({ ready, reason: 'ConfigInvalid', message: messageOf(error) });
     }
-  }
-  /** A broken file leaves the last good one in use; the status says so. */
-  async function loadFile(): Promise<void> {
-    const file = await findConfigFile(options.candidates);
-    if (file === undefined && options.fileRequired) throw new Error(`There is no ${options.candidates[0]}`);
-    const found = file?.stamp ?? 'none';
-    if (found === stamp || closed) return;
-    stamp = found;
-    use(file === undefined ? {} : await readConfigFile(file.path, options.settings.maxConfigBytes));
   }
   function poll(): void {
     cancelPoll = clock.after(
@@ -100,6 +94,30 @@ export function createConfiguredSource(options: ConfiguredSourceOptions): Source
       services.mcpTasks.close();
       commands.close();
     },
+  };
+}
+
+/**
+ * Reads the file of tools when it is another one than last time; undefined when it is the same. Throws for a broken file,
+ * and while one that was there has gone: the last good one stays in use then, and the status says so.
+ */
+function createFileReader({ candidates, fileRequired, settings }: ConfiguredSourceOptions) {
+  let stamp: string | undefined;
+  let hadFile = false;
+  return async (): Promise<{ readonly document: unknown } | undefined> => {
+    const file = await findConfigFile(candidates);
+    if (file === undefined && (fileRequired || hadFile)) {
+      // The same file may come back.
+      stamp = undefined;
+      const missing = `There is no ${candidates[0]}`;
+      throw new Error(hadFile ? `${missing} any more; what it had is used on` : missing);
+    }
+    const found = file?.stamp ?? 'none';
+    if (found === stamp) return undefined;
+    stamp = found;
+    const document = file === undefined ? {} : await readConfigFile(file.path, settings.maxConfigBytes);
+    hadFile = file !== undefined;
+    return { document };
   };
 }
 
