@@ -4,6 +4,7 @@ import { answerChallenge, isNonce, keyForChallenge } from '#wire/challenge.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { Guard } from '../mcp/guard.ts';
 import { contractTask } from '../tasks/contract-fields.ts';
+import { payloadOf } from '../tasks/payload.ts';
 import type { TaskService } from '../tasks/service.ts';
 import { allowOnly, type Handler, sendObject } from './app.ts';
 import { readBody } from './body.ts';
@@ -78,7 +79,10 @@ function parseSecrets(text: string): UpstreamSecrets | undefined {
   }
 }
 
-/** GET /getTaskStatus?taskId= (Ploinky contract, §4). */
+/**
+ * GET /getTaskStatus?taskId= (Ploinky contract, §4). The id is the right to look, and so not that of a task whose client
+ * was told an id of MCP: it stands in that one in the clear, which is good for its owner alone.
+ */
 export function taskStatusHandler(tasks: Pick<TaskService, 'get'>, guard: Guard): Handler {
   return async (request, response, { search }) => {
     if (!allowOnly(request, response, 'GET')) return;
@@ -89,7 +93,8 @@ export function taskStatusHandler(tasks: Pick<TaskService, 'get'>, guard: Guard)
     }
     guard.admit(request, bindTaskStatus(taskId));
     const task = await tasks.get(taskId);
-    if (task === undefined) sendObject(response, 404, { error: 'task not found' });
+    if (task === undefined || payloadOf(task).told === 'mcp')
+      sendObject(response, 404, { error: 'task not found' });
     else sendObject(response, 200, { task: contractTask(task) });
   };
 }

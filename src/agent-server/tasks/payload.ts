@@ -14,8 +14,10 @@ export interface TaskPayload {
   readonly capabilities: CallContext['capabilities'];
   readonly inputResponses: unknown;
   readonly requestState: unknown;
-  /** uid of the instance that took the order, which ids of the task name for good. */
+  /** uid of the instance that took the order, which its id of MCP names for good; undefined: it has none. */
   readonly instance: string | undefined;
+  /** `mcp`: its client was told an id of MCP. */
+  readonly told: TaskOrder['told'];
 }
 
 /** The task that the queue is given for an order. */
@@ -24,13 +26,16 @@ export function newTask(
   { input, timeoutMs, retries }: AdmittedCall,
   instance: string,
 ): NewTask {
-  const { claims, session, requestId, capabilities, inputResponses, requestState } = order;
+  const { claims, session, requestId, capabilities, inputResponses, requestState, told } = order;
   const limit = order.timeoutMs ?? timeoutMs;
   const attempts = order.retries ?? retries;
   return {
     toolName: order.tool,
     owner: order.owner,
-    payload: { input, claims, session, requestId, capabilities, inputResponses, requestState, instance },
+    payload: {
+      ...{ input, claims, session, requestId, capabilities, inputResponses, requestState, told },
+      ...(told === 'mcp' && { instance }),
+    },
     ...(order.key !== undefined && { key: order.key }),
     ...(order.priority !== undefined && { priority: order.priority }),
     ...(order.ttlMs !== undefined && { ttlMs: order.ttlMs }),
@@ -40,7 +45,8 @@ export function newTask(
 }
 
 export function payloadOf({ payload }: Pick<TaskRecord, 'payload'>): TaskPayload {
-  const { input, claims, session, requestId, capabilities, inputResponses, requestState, instance } = payload;
+  const { input, claims, session, requestId, capabilities, inputResponses, requestState, instance, told } =
+    payload;
   return {
     input: isObject(input) ? input : {},
     claims: isObject(claims) ? (claims as unknown as InvocationClaims) : undefined,
@@ -50,5 +56,6 @@ export function payloadOf({ payload }: Pick<TaskRecord, 'payload'>): TaskPayload
     inputResponses,
     requestState,
     instance: typeof instance === 'string' ? instance : undefined,
+    told: told === 'mcp' || told === 'contract' ? told : undefined,
   };
 }

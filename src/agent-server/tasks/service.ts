@@ -24,7 +24,7 @@ export interface TaskService {
   cancel(id: string): Promise<'cancelled' | 'cancelling' | 'finished' | 'unknown'>;
   /** Answers to what a task asks, by the keys of its `inputRequests`; others are ignored. Undefined: no such task. */
   answer(id: string, responses: Readonly<Record<string, Result>>): Promise<TaskRecord | undefined>;
-  /** In order of submission, without payloads, results and logs. */
+  /** In order of submission, without what may be long: see the queue's `list`. */
   list(filter?: TaskFilter): Promise<TaskRecord[]>;
   counts(): Promise<TaskCounts>;
   /** Tells that a task is in another state, or says something else of its progress. Returns the stop function. */
@@ -55,4 +55,9 @@ export interface TaskOrder {
   /** What the client answered before the call became a task, and what the tool saved when it asked. */
   readonly inputResponses?: unknown;
   readonly requestState?: unknown;
+  /**
+   * How whoever asked is told of the task: by an id of MCP, which is good for its owner alone and has the queue's in it,
+   * or as the contract does, by that one, which is then the right to look. Default: by neither.
+   */
+  readonly told?: 'mcp' | 'contract';
 }

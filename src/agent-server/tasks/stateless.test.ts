@@ -166,6 +166,27 @@ test(
   },
 );
 
+test('a call that outran its window ends at the limit of its task', limits, async (t) => {
+  const client = statelessClient(await startTasks(t), takesTasks);
+  const done = await finished(client, 'long-late');
+  assert.match(textIn(done), /timed out after 400ms/);
+});
+
+test('the queue’s id in an id of MCP is no right to look, that of the contract is', limits, async (t) => {
+  const agent = await startTasks(t);
+  const client = statelessClient(agent, takesTasks);
+  const status = async (id: string) => (await agent.send('GET', `/getTaskStatus?taskId=${id}`)).status;
+  for (const name of ['quick', 'long', 'queued']) {
+    const taskId = taskIn(await client.call(name).next());
+    assert.equal(await status(taskId.split('.').at(-1) ?? ''), 404, name);
+  }
+  const told = (await statelessClient(agent, {}).call('queued').next()).result?.['metadata'] as Params;
+  assert.equal(await status(String(told['taskId'])), 200);
+  const order = JSON.stringify({ key: 'u/1', tool: 'queued', input: {} });
+  const { json } = await agent.send('POST', '/tasks', {}, order);
+  assert.equal(await status(String((json.task as Params)['id'])), 200);
+});
+
 test('a long call that is cancelled as a task ends its one run', limits, async (t) => {
   const client = statelessClient(await startTasks(t), takesTasks);
   const taskId = taskIn(await client.call('long').next());

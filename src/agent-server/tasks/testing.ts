@@ -55,6 +55,7 @@ export const taskTools = [
     command: `echo ran >> runs; ${tell({ progress: 1, total: 2, message: 'half' })}; echo early; sleep 1.5; echo long`,
     syncWindowMs: 500,
   },
+  { name: 'long-late', command: 'sleep 300', syncWindowMs: 50, timeout: 400, timeoutMs: 60_000 },
   { name: 'long-only-mcp', command: 'sleep 1; echo long', syncWindowMs: 100, ...required },
   {
     name: 'one-by-one',

@@ -33,6 +33,7 @@ export function orderOf(
     requestId: call.requestId,
     // Nobody is asked who is told of the task as the contract does.
     capabilities: told === 'mcp' ? call.capabilities : {},
+    told,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(typeof ttl === 'number' && ttl > 0 && { ttlMs: ttl }),
     ...(inputResponses !== undefined && { inputResponses }),

@@ -34,7 +34,7 @@ export async function callWithinWindow(
   const follow = () => stop.abort(call.signal.reason);
   call.signal.addEventListener('abort', follow, { once: true });
   if (call.signal.aborted) follow();
-  const live = startLive(tool, toolRun(run), { ...call, signal: stop.signal }, services);
+  const live = startLive(tool, toolRun(tool, run), { ...call, signal: stop.signal }, services);
   void live.ended.catch(() => undefined).finally(leave);
   try {
     if (await endsWithin(live.ended, tool.definition.syncWindowMs ?? 0, services)) return await live.ended;
@@ -52,14 +52,15 @@ export async function callWithinWindow(
   }
 }
 
-function toolRun({
-  input,
-  params,
-}: {
-  input: Record<string, unknown>;
-  params: Record<string, unknown>;
-}): ToolRun {
-  return { input, inputResponses: params['inputResponses'], requestState: params['requestState'] };
+/** What may become a task has the limit of one from its start: it is not known yet whether it does. */
+function toolRun(
+  { definition }: CommandTool,
+  {
+    input,
+    params: { inputResponses, requestState },
+  }: { readonly input: Record<string, unknown>; readonly params: Record<string, unknown> },
+): ToolRun {
+  return { input, inputResponses, requestState, timeoutMs: definition.timeout ?? definition.timeoutMs };
 }
 
 function startLive(tool: CommandTool, run: ToolRun, call: CallContext, { host }: CommandServices): Live {
