@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock } from '#test/fixtures/fake-clock.ts';
-import { type QueueLine, readQueueLine } from '#wire/queue-line.ts';
-import type { TaskChange, TaskRecord } from '../queue/queue.ts';
+import { mostEnded, type QueueLine, readQueueLine } from '#wire/queue-line.ts';
+import type { TaskChange } from '../queue/queue.ts';
 import { tellQueueNews } from './queue-news.ts';
 
 /** Times of a task in milliseconds after the clock's start. */
@@ -11,7 +11,6 @@ type Times = { readonly created: number; readonly started?: number; readonly fin
 function stand(t: { after(fn: () => void): void }) {
   const clock = createFakeClock();
   const zero = clock.now();
-  const records = new Map<string, TaskRecord>();
   const lines: QueueLine[] = [];
   const listeners = new Set<(change: TaskChange) => void>();
   const stop = tellQueueNews({
@@ -24,7 +23,6 @@ function stand(t: { after(fn: () => void): void }) {
         inputRequired: 3,
         finished: { completed: 0, failed: 0, cancelled: 0 },
       }),
-      get: async (id) => records.get(id),
       onChange(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -37,21 +35,15 @@ function stand(t: { after(fn: () => void): void }) {
     clock,
     lines,
     stop,
-    change(id: string, status: TaskRecord['status'], times?: Times, reason: TaskRecord['reason'] = null) {
-      if (times !== undefined) {
-        const { created, started, finished } = times;
-        const record = {
-          id,
-          status,
-          reason,
-          createdAt: iso(created),
-          startedAt: iso(started),
-          finishedAt: iso(finished),
-        };
-        records.set(id, record as TaskRecord);
-      }
-      for (const listener of listeners)
-        listener({ id, key: null, owner: null, toolName: 'x', status, attempt: 1, progress: null });
+    change(id: string, status: TaskChange['status'], times?: Times, reason: TaskChange['reason'] = null) {
+      const { created = 0, started, finished } = times ?? {};
+      const change: TaskChange = {
+        ...{ id, key: null, owner: null, toolName: 'x', status, attempt: 1, progress: null, reason },
+        createdAt: new Date(zero + created).toISOString(),
+        startedAt: iso(started),
+        finishedAt: iso(finished),
+      };
+      for (const listener of listeners) listener(change);
     },
   };
 }
@@ -86,6 +78,14 @@ test('an end is told once', async (t) => {
     lines.map(({ ended }) => ended.length),
     [1, 0],
   );
+});
+
+test('a line tells of so many ends at most', async (t) => {
+  const { clock, lines, change } = stand(t);
+  for (let count = 0; count < 5_000; count += 1)
+    change(`${count}`, 'completed', { created: 0, started: 0, finished: 1 });
+  await clock.advance(5_000);
+  assert.equal(lines[0]?.ended.length, mostEnded);
 });
 
 test('after the stop nothing is told', async (t) => {

@@ -1,10 +1,10 @@
 import type { Clock } from '#kit/clock.ts';
 import { type EndedTask, mostEnded, type QueueLine, type TaskOutcome } from '#wire/queue-line.ts';
-import type { TaskRecord } from '../queue/queue.ts';
+import type { TaskChange } from '../queue/queue.ts';
 import type { TaskService } from '../tasks/service.ts';
 
 export interface QueueNewsOptions {
-  readonly tasks: Pick<TaskService, 'counts' | 'get' | 'onChange'>;
+  readonly tasks: Pick<TaskService, 'counts' | 'onChange'>;
   readonly clock: Clock;
   /** Sends a line to whoever listens. */
   readonly send: (line: QueueLine) => void;
@@ -30,13 +30,9 @@ export function tellQueueNews({ tasks, clock, send }: QueueNewsOptions): () => v
     ended = [];
     send({ type: 'queue', pending, running, inputRequired, ended: told });
   }
-  async function note(id: string): Promise<void> {
-    const task = await tasks.get(id);
+  const unsubscribe = tasks.onChange((change) => {
     // Of more than a line holds the others are counted by nobody; that many processes do not end in five seconds.
-    if (task !== undefined && ended.length < mostEnded) ended.push(endOf(task));
-  }
-  const unsubscribe = tasks.onChange(({ id, status }) => {
-    if (final.has(status)) note(id).catch(() => undefined);
+    if (final.has(change.status) && ended.length < mostEnded) ended.push(endOf(change, clock.now()));
     cancel ??= clock.after(everyMs, () => void tell().catch(() => undefined));
   });
   return () => {
@@ -48,13 +44,13 @@ export function tellQueueNews({ tasks, clock, send }: QueueNewsOptions): () => v
 
 const final: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-function endOf({ status, reason, createdAt, startedAt, finishedAt, updatedAt }: TaskRecord): EndedTask {
-  const end = Date.parse(finishedAt ?? updatedAt);
+function endOf({ status, reason, createdAt, startedAt, finishedAt }: TaskChange, now: number): EndedTask {
+  const end = finishedAt === null ? now : Date.parse(finishedAt);
   const start = startedAt === null ? end : Date.parse(startedAt);
   return [outcomeOf(status, reason), Math.max(0, start - Date.parse(createdAt)), Math.max(0, end - start)];
 }
 
-function outcomeOf(status: TaskRecord['status'], reason: TaskRecord['reason']): TaskOutcome {
+function outcomeOf(status: TaskChange['status'], reason: TaskChange['reason']): TaskOutcome {
   if (status === 'cancelled') return 'cancelled';
   if (status === 'completed') return 'succeeded';
   if (reason === 'TimedOut') return 'timed_out';

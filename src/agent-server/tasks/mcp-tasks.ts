@@ -7,13 +7,15 @@ import { declaresTasks, missingTasks } from '#mcp/tasks/capabilities.ts';
 import { durablePlace } from '#mcp/tasks/ids.ts';
 import type { WireKey } from '#wire/keys.ts';
 import type { RoundsOptions } from '../bridge/rounds.ts';
-import { createTaskNames, ownerOf, unknownTask } from '../bridge/tasks/names.ts';
-import type { TaskChange, TaskRecord } from '../queue/queue.ts';
+import { createTaskNames, ownerOf, type TaskNames, unknownTask } from '../bridge/tasks/names.ts';
+import type { TaskRecord } from '../queue/queue.ts';
 import type { CallContext } from '../source.ts';
 import { begunFields, isFinal, sessionFields, statelessFields } from './mcp-fields.ts';
+import { paceReports } from './paced-reports.ts';
 import { payloadOf } from './payload.ts';
 import type { TaskService } from './service.ts';
 import { answerWithResult } from './session-result.ts';
+import { watchTasks } from './watch-tasks.ts';
 
 export interface McpTasksOptions {
   readonly service: TaskService;
@@ -55,8 +57,7 @@ interface Named {
 export function createMcpTasks(options: McpTasksOptions): McpTasks {
   const { service, pollMs } = options;
   const names = createTaskNames(options);
-  /** Tasks that sessions began here and that have not ended: the session, and the id that it was told. */
-  const begunBySessions = new Map<string, { readonly session: string; readonly taskId: string }>();
+  const sessions = tellSessions(options);
 
   function nameOf(record: TaskRecord): string {
     const own = payloadOf(record).instance ?? options.instance;
@@ -70,16 +71,6 @@ export function createMcpTasks(options: McpTasksOptions): McpTasks {
     if (record === undefined || record.owner !== owner) throw unknownTask();
     return { record, taskId: String(taskId) };
   }
-  async function tellSession({ id }: TaskChange): Promise<void> {
-    const known = begunBySessions.get(id);
-    if (known === undefined) return;
-    const record = await service.get(id);
-    if (record === undefined || isFinal(record)) begunBySessions.delete(id);
-    if (record !== undefined) options.tellSession(known.session, sessionFields(record, known.taskId, pollMs));
-  }
-  const stopTelling = service.onChange((change) => {
-    tellSession(change).catch(() => undefined);
-  });
   const faces: Readonly<Record<Era, Face>> = {
     stateless: statelessFace(options),
     sessions: sessionFace(options),
@@ -89,7 +80,7 @@ export function createMcpTasks(options: McpTasksOptions): McpTasks {
       const taskId = nameOf(record);
       if (context.era === 'stateless') return begunFields(record, taskId, pollMs);
       if (context.session !== undefined && !isFinal(record))
-        begunBySessions.set(record.id, { session: context.session, taskId });
+        sessions.begun(record.id, context.session, taskId);
       return { task: sessionFields(record, taskId, pollMs) };
     },
     async request(method, params, context) {
@@ -100,18 +91,46 @@ export function createMcpTasks(options: McpTasksOptions): McpTasks {
       if (serve === undefined) throw new RpcError(errorCodes.methodNotFound, `Method not found: ${method}`);
       return serve(await find(params['taskId'], context), params, context);
     },
-    async watch(ids, context, tell) {
-      const watched = await Promise.all(
-        ids.map((id) => find(id, context).catch((error: unknown) => ignoreForeign(error))),
-      );
-      return watchTasks(
-        options,
-        watched.filter((one) => one !== undefined),
-        tell,
-      );
+    watch(taskIds, context, tell) {
+      const owner = ownerOf(context);
+      const named = new Map(taskIds.flatMap((taskId) => readName(names, owner, taskId)));
+      return watchTasks({ ...options, names: named, owner, tell });
     },
-    close: stopTelling,
+    close: sessions.close,
   };
+}
+
+/** Tells sessions how the tasks go on that they began here, until those end. */
+function tellSessions({ service, clock, pollMs, tellSession }: McpTasksOptions) {
+  /** By the queue's ids; `taskId` is what the session was told. */
+  const begun = new Map<string, { readonly session: string; readonly taskId: string }>();
+  const reports = paceReports(clock, async (id) => {
+    const known = begun.get(id);
+    if (known === undefined) return;
+    const record = await service.get(id);
+    if (record === undefined || isFinal(record)) begun.delete(id);
+    if (record !== undefined) tellSession(known.session, sessionFields(record, known.taskId, pollMs));
+  });
+  const stopListening = service.onChange((change) => {
+    if (begun.has(change.id)) reports.changed(change);
+  });
+  return {
+    begun: (id: string, session: string, taskId: string) => void begun.set(id, { session, taskId }),
+    close() {
+      stopListening();
+      reports.close();
+    },
+  };
+}
+
+/** The queue's id of what may be the client's task, and its name; nothing for anything else. */
+function readName(names: TaskNames, owner: string, taskId: string): (readonly [string, string])[] {
+  try {
+    return [[names.read(owner, taskId).id, taskId]];
+  } catch (error) {
+    if (error instanceof RpcError) return [];
+    throw error;
+  }
 }
 
 type Serve = (task: Named, params: Params, context: CallContext) => Promise<Result>;
@@ -161,37 +180,9 @@ async function listOwn(
   const after = typeof cursor === 'string' ? { after: cursor } : {};
   const listed = await service.list({ owner: ownerOf(context), limit: pageSize, ...after });
   const last = listed.at(-1);
-  // Lists leave out what ids are made of.
-  const records = await Promise.all(listed.map(({ id }) => service.get(id)));
-  const tasks = records
-    .filter((record) => record !== undefined)
+  const tasks = listed
+    // Of the others clients know an id of the contract, which an id of MCP would tell.
+    .filter((record) => payloadOf(record).instance !== undefined)
     .map((record) => sessionFields(record, nameOf(record), pollMs));
   return { tasks, ...(listed.length === pageSize && { nextCursor: last?.id }) };
-}
-
-function watchTasks(
-  { service, pollMs }: McpTasksOptions,
-  watched: readonly Named[],
-  tell: (task: Params) => void,
-): { readonly ids: readonly string[]; end(): void } {
-  const names = new Map(watched.map(({ record, taskId }) => [record.id, taskId]));
-  const tellOf = (record: TaskRecord | undefined, taskId: string) => {
-    if (record !== undefined) tell(statelessFields(record, taskId, pollMs));
-  };
-  const end = service.onChange(({ id }) => {
-    const taskId = names.get(id);
-    if (taskId === undefined) return;
-    service.get(id).then(
-      (record) => tellOf(record, taskId),
-      () => undefined,
-    );
-  });
-  // Of one that is over nothing more would be heard.
-  for (const { record, taskId } of watched) if (isFinal(record)) tellOf(record, taskId);
-  return { ids: [...names.values()], end };
-}
-
-function ignoreForeign(error: unknown): undefined {
-  if (!(error instanceof RpcError)) throw error;
-  return undefined;
 }

@@ -60,7 +60,8 @@ async function untilItMatters(service: TaskService, id: string, signal: AbortSig
   if (signal.aborted) onAbort();
   let changed = Promise.withResolvers<void>();
   const stop = service.onChange((change) => {
-    if (change.id !== id) return;
+    // What runs on, does not matter however much it says of its progress.
+    if (change.id !== id || change.status === 'running') return;
     changed.resolve();
     changed = Promise.withResolvers();
   });

@@ -105,6 +105,7 @@ test('only its owner sees a task, and is told how it goes on', limits, async (t)
     const { result = {} } = await client.request('tasks/list').next();
     return (result['tasks'] as Params[]).map((task) => task['taskId']);
   };
+  await ana.call('queued').next();
   assert.deepEqual([await idsOf(ana), await idsOf(ben)], [[taskId], [other]]);
   await ana.request('tasks/cancel', { taskId }).next();
   let heard: Message;

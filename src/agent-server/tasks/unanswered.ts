@@ -2,7 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 import type { TaskQueue } from '../queue/queue.ts';
 
 export interface UnansweredOptions {
-  readonly queue: Pick<TaskQueue, 'counts' | 'list' | 'cancel'>;
+  readonly queue: Pick<TaskQueue, 'counts' | 'unanswered' | 'cancel'>;
   readonly clock: Clock;
   /** Milliseconds for which a task waits for answers. */
   readonly ttlMs: number;
@@ -18,9 +18,7 @@ export function endUnanswered({ queue, clock, ttlMs }: UnansweredOptions): () =>
 
   async function look(): Promise<void> {
     if (queue.counts().inputRequired === 0) return;
-    const oldest = clock.now() - ttlMs;
-    for (const { id, updatedAt } of await queue.list({ status: 'input_required' }))
-      if (Date.parse(updatedAt) <= oldest) await queue.cancel(id);
+    for (const id of await queue.unanswered(clock.now() - ttlMs)) await queue.cancel(id);
   }
   function wait(): void {
     if (stopped) return;
