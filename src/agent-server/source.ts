@@ -101,6 +101,8 @@ export interface CallContext {
   readonly anonymous?: boolean;
   /** It has its place among the executions already. */
   readonly admitted?: boolean;
+  /** Milliseconds that a request of it may take at an MCP server. Default: `upstreamTimeoutMs` of the settings. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface Progress {

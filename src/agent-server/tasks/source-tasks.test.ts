@@ -58,6 +58,38 @@ for (const era of ['2025', '2026'] as const) {
   );
 }
 
+/** Answers a call of `slow` after 900 ms. */
+const slowServer = `
+  const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+  const results = {
+    initialize: { protocolVersion: '2025-11-25', serverInfo: { name: 'slow', version: '1' }, capabilities: { tools: {} } },
+    'tools/list': { tools: [{ name: 'slow', inputSchema: { type: 'object' } }] },
+    'tools/call': { content: [{ type: 'text', text: 'slowly' }] },
+  };
+  require('node:readline').createInterface(process.stdin).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    const result = results[method];
+    if (result === undefined) send({ id, error: { code: -32601, message: 'no' } });
+    else setTimeout(() => send({ id, result }), method === 'tools/call' ? 900 : 0);
+  });`;
+
+test(
+  'a task’s own limit holds at a server, also where it is longer than that of calls',
+  limits,
+  async (t) => {
+    const short = { upstreamTimeoutMs: 300 };
+    const upstream = { stdio: [process.execPath, '-e', slowServer] };
+    const agent = await testServer(t, { env: { PATH: testPath }, limits: short, mcp: { upstream } });
+    const long = { timeoutMs: 20_000 };
+    assert.equal(textIn(await run(agent, 'slow', {}, long)), 'slowly');
+    const late = await run(agent, 'slow', {}, { key: 'late' });
+    assert.deepEqual([late['status'], late['reason']], ['failed', 'TimedOut']);
+    const tasks = await startTasksAgent(t, '2026', 'http', short);
+    assert.match(String(textIn(await run(tasks, 'wait', { ms: 900 }, long))), /^waited/);
+  },
+);
+
 test('a task whose server ends under it is interrupted', limits, async (t) => {
   const upstream = { stdio: [process.execPath, countingServer] };
   const agent = await testServer(t, { env: { PATH: testPath }, mcp: { upstream } });

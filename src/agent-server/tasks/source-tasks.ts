@@ -37,7 +37,8 @@ export function sourceTasks(source: Source, options: SourceTasksOptions): TaskTo
       const timeoutMs = lease.task.timeoutMs ?? options.settings.upstreamTimeoutMs;
       const late = new AbortController();
       const cancelTimer = options.clock.after(timeoutMs, () => late.abort(new Error('too late')));
-      const context = contextOf(lease, hooks, AbortSignal.any([lease.signal, late.signal]));
+      const signal = AbortSignal.any([lease.signal, late.signal]);
+      const context = { ...contextOf(lease, hooks, signal), timeoutMs };
       try {
         return outcomeOf(await call(source, lease, context, options));
       } catch (error) {
@@ -54,7 +55,7 @@ export function sourceTasks(source: Source, options: SourceTasksOptions): TaskTo
 async function call(
   source: Source,
   { task }: Lease,
-  context: CallContext,
+  context: CallContext & { readonly timeoutMs: number },
   options: SourceTasksOptions,
 ): Promise<Result> {
   const params = { name: task.toolName, arguments: payloadOf(task).input };
@@ -62,9 +63,8 @@ async function call(
   const begun = begunTask(result);
   if (begun === undefined) return result;
   const ask = (method: string, about: Result, signal: AbortSignal) =>
-    source.request(method, about, { ...context, signal });
-  const timeoutMs = options.settings.upstreamTimeoutMs;
-  return awaitTask(begun, context, ask, { ...roundLimits(options), timeoutMs });
+    source.request(method, about, { ...context, signal, timeoutMs: undefined });
+  return awaitTask(begun, context, ask, { ...roundLimits(options), timeoutMs: context.timeoutMs });
 }
 
 function outcomeOf(result: Result): Outcome {

@@ -187,7 +187,8 @@ function createPass({ settings, bridge, keeper, tasks, catalog }: PassOptions): 
   const sendAs: SendMethod = async (method, params, by) => {
     // A call in rounds may outlive the connection that its first round went to.
     const current = await keeper.get(by.signal);
-    const call = { signal: by.signal, timeoutMs: settings.upstreamTimeoutMs, context: by };
+    const timeoutMs = by.timeoutMs ?? settings.upstreamTimeoutMs;
+    const call = { signal: by.signal, timeoutMs, context: by };
     return current.request(method, withOwnMeta(params), call);
   };
   return async (method, params, context) => {
