@@ -156,7 +156,7 @@ function readAnswer({ status, text }: Answer, { instance }: TaskLinkOptions): Ta
   const task = readTaskLine(body['task']);
   if (status === 200 && task !== undefined) return { kind: 'taken', task };
   if (status === 404 && body['error'] === unknownTask) return { kind: 'unknown' };
-  if (status === 400) return { kind: 'refused', message };
+  if (status === 400 || status === 413) return { kind: 'refused', message };
   if (status === 429 || status === 503) return { kind: 'busy', message };
   if (status === 404 || status === 405) {
     return { kind: 'busy', message: 'The agent-server is of an older version, which takes no Tasks.' };

@@ -137,6 +137,18 @@ test(
   },
 );
 
+test('an order that is too long is refused as that', limits, async (t) => {
+  const { server, link } = await open(t);
+  const text = 'x'.repeat(3 * 1024 * 1024);
+  const response = await fetch(`http://${server.address}/tasks`, {
+    method: 'POST',
+    body: JSON.stringify(order('u/1', 'count', { input: { text } })),
+  });
+  assert.equal(response.status, 413);
+  assert.match(((await response.json()) as { message: string }).message, /larger than 2097152 bytes/);
+  assert.equal(statusOf(await link.submit(order('u/1', 'count', { input: { text } }))), 'refused');
+});
+
 test('without a token of the controller nothing is taken', limits, async (t) => {
   const { server } = await open(t);
   const response = await fetch(`http://${server.address}/tasks`, {

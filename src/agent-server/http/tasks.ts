@@ -56,7 +56,14 @@ async function readOrder(
   bind: (body: Record<string, unknown>) => CallBinding,
 ): Promise<Record<string, unknown> | undefined> {
   if (!allowOnly(request, response, 'POST')) return undefined;
-  const body = parse(await readBody(request, longestOrder));
+  const text = await readBody(request, longestOrder);
+  if (text === 'too-large') {
+    const message = `the body is larger than ${longestOrder} bytes: give the tool less input, or where to read it`;
+    response.setHeader('connection', 'close');
+    sendObject(response, 413, { message });
+    return undefined;
+  }
+  const body = parse(text);
   if (body === undefined) return undefined;
   const { claims } = guard.admit(request, bind(body));
   if (guard.open || claims?.caller === 'controller:first-party') return body;
