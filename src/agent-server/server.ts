@@ -239,7 +239,7 @@ interface Announced extends Pick<Surfaces, 'services' | 'changes' | 'tasks'> {
 function announceAll({ services, changes, tasks, log }: Announced): () => void {
   const stopLists = announceChanges(services, changes);
   const stopQueue = tellQueueNews({ tasks, clock: services.clock, send: changes.tell });
-  const stopTasks = tellTaskChanges({ tasks, send: changes.tell, log });
+  const stopTasks = tellTaskChanges({ tasks, clock: services.clock, send: changes.tell, log });
   return () => {
     stopLists();
     stopQueue();

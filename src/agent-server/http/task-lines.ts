@@ -1,7 +1,8 @@
+import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import { isEnded, largestResult, type TaskLine } from '#wire/task-line.ts';
-import type { TaskRecord } from '../queue/queue.ts';
+import type { TaskChange, TaskRecord } from '../queue/queue.ts';
 import type { TaskService } from '../tasks/service.ts';
 
 const longestMessage = 4096;
@@ -42,25 +43,62 @@ export async function unendedTaskLines(tasks: Pick<TaskService, 'list'>): Promis
 
 export interface TaskChangesOptions {
   readonly tasks: Pick<TaskService, 'get' | 'onChange'>;
+  readonly clock: Clock;
   readonly send: (line: TaskLine) => void;
   readonly log: Log;
 }
 
-/** Tells each change of state of the tasks that the controller gave. Returns the stop function. */
-export function tellTaskChanges({ tasks, send, log }: TaskChangesOptions): () => void {
+/** Milliseconds until an end that could not be read is read again, the first time; later twice as long each time. */
+const firstRetryMs = 1000;
+const mostRetryMs = 60_000;
+
+/**
+ * Tells each change of state of the tasks that the controller gave. What has ended is read for its result, and read
+ * again until it is told or forgotten: nobody else would say that it ended. Returns the stop function.
+ */
+export function tellTaskChanges({ tasks, clock, send, log }: TaskChangesOptions): () => void {
   /** What was told of tasks that have not ended. */
   const told = new Map<string, string>();
-  async function tell(id: string): Promise<void> {
-    const record = await tasks.get(id);
-    if (record === undefined) return;
-    const line = taskLineOf(record);
-    if (isEnded(line)) told.delete(id);
-    send(line);
+  /** Of ends that are to be read again. */
+  const timers = new Map<string, () => void>();
+  let stopped = false;
+
+  async function tellEnd(id: string, retryMs: number): Promise<void> {
+    try {
+      const record = await tasks.get(id);
+      if (record !== undefined && !stopped) send(taskLineOf(record));
+    } catch (error) {
+      if (stopped) return;
+      if (retryMs === firstRetryMs)
+        log.warn('a task was not told of; it is tried again', { id, error: messageOf(error) });
+      timers.set(id, clock.after(retryMs, again(id, retryMs)));
+    }
   }
-  return tasks.onChange(({ id, key, status }) => {
+  const again = (id: string, retryMs: number) => () => {
+    timers.delete(id);
+    void tellEnd(id, Math.min(2 * retryMs, mostRetryMs));
+  };
+  const unsubscribe = tasks.onChange((change) => {
+    const { id, key, status } = change;
     // Progress changes no state.
     if (key === undefined || key === null || told.get(id) === status) return;
-    told.set(id, status);
-    tell(id).catch((error: unknown) => log.warn('a task was not told of', { id, error: messageOf(error) }));
+    if (isEnded(change)) {
+      told.delete(id);
+      void tellEnd(id, firstRetryMs);
+    } else {
+      told.set(id, status);
+      send(lineOfChange(change, key));
+    }
   });
+  return () => {
+    stopped = true;
+    unsubscribe();
+    for (const cancel of timers.values()) cancel();
+  };
+}
+
+/** Of what has not ended there is no more to tell. */
+function lineOfChange({ id, status, reason, startedAt, finishedAt }: TaskChange, key: string): TaskLine {
+  const state = { id, status, reason: reason ?? '', startedAt, finishedAt };
+  return { type: 'task', key, ...state, message: '', exitCode: null, resultBytes: 0, isError: false };
 }
