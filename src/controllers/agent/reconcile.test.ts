@@ -22,6 +22,8 @@ function createStage(initial: Agent) {
     forgotten: [] as string[],
     upgrades: createUpgrades(1),
     followed: [] as ReportTarget[],
+    /** What was done about those that are to end. */
+    left: [] as string[],
     given: [] as unknown[],
     report: undefined as AgentReport | undefined,
     answer: (workload: Workload): Observed => makeObserved({ specHash: workload.specHash }),
@@ -79,7 +81,8 @@ function createStage(initial: Agent) {
         stage.followed.push(...targets);
         stage.report ??= known?.(targets[0]?.instance ?? '');
       },
-      forget: () => undefined,
+      leave: () => void stage.left.push('leave'),
+      forget: () => void stage.left.push('forget'),
       get: () => (stage.report === undefined ? [] : [stage.report]),
       close: () => undefined,
     },
@@ -151,6 +154,34 @@ test('a running sandbox is listened to with the keys of its agent', async () => 
   await stage.reconcile();
   const [target] = stage.followed;
   assert.deepEqual([target?.instance, target?.address, target?.keys.length], ['i1', 'unix:/run/demo', 1]);
+});
+
+test('one that ends is listened to until it is gone, and given nothing', async () => {
+  const stage = createStage(held());
+  stage.facts = { upstream: { headers: { 'x-key': 'k' } } };
+  const instances = [makeInstance({ terminating: true })];
+  stage.answer = ({ specHash }) => makeObserved({ phase: 'Stopping', specHash, instances });
+  await stage.reconcile();
+  assert.deepEqual(
+    stage.followed.map(({ instance, ends }) => [instance, ends]),
+    [['i1', true]],
+  );
+  assert.deepEqual(stage.given, [[[], { 'x-key': 'k' }]]);
+});
+
+test('what is suspended or deleted is listened to while it ends', async () => {
+  const finalizers = [hostWorkloadFinalizer];
+  const stage = createStage(makeAgent({ runtime: { suspend: true } }, { finalizers }));
+  stage.gone = false;
+  await stage.reconcile();
+  assert.deepEqual(stage.left, ['leave']);
+  stage.gone = true;
+  await stage.reconcile();
+  assert.deepEqual(stage.left, ['leave', 'leave', 'forget']);
+  const deleted = createStage(makeAgent({}, { finalizers, deletionTimestamp: '2026-01-01T12:00:00Z' }));
+  deleted.gone = false;
+  await deleted.reconcile();
+  assert.deepEqual(deleted.left, ['leave']);
 });
 
 test('a sandbox that runs is given what its upstream is asked with now, a pod reads it by itself', async () => {

@@ -73,7 +73,7 @@ export function createAgentReconciler(options: AgentReconcilerOptions): AgentRec
     },
     forget(id) {
       memories.delete(id.uid);
-      options.reports.forget(id.uid);
+      options.reports.leave(id.uid);
       options.handOvers.forget(id.uid);
       options.upgrades.release(id.uid);
       for (const driver of options.drivers) driver.forget?.(id);
@@ -133,10 +133,12 @@ async function act(
 ): Promise<Acted> {
   const id = identityOf(facts.agent);
   if (verdict.action === 'stop' || verdict.action === 'refuse') {
-    options.reports.forget(id.uid);
+    options.reports.leave(id.uid);
     options.handOvers.forget(id.uid);
     options.upgrades.release(id.uid);
-    return { observed: (await removeEverywhere(options.drivers, id, true)) ? undefined : stopping };
+    const isGone = await removeEverywhere(options.drivers, id, true);
+    if (isGone) options.reports.forget(id.uid);
+    return { observed: isGone ? undefined : stopping };
   }
   if (verdict.action === 'leave') return { observed: memory.observed };
   if (!facts.runtime.ok) return { observed: undefined };
@@ -219,18 +221,24 @@ async function removeEverywhere(
   return ends.every(({ done }) => done);
 }
 
-/** A pod's agent-server is listened to as soon as it has an address: what it says is then there when it is Ready. */
+/**
+ * A pod's agent-server is listened to as soon as it has an address: what it says is then there when it is Ready. And
+ * until it has ended: tasks that it runs to their end meanwhile are told of.
+ */
 function follow({ reports, handOvers }: AgentReconcilerOptions, facts: AgentFacts, observed: Observed): void {
   const agent = identityOf(facts.agent);
   const keys = facts.masterKeys.map((key) => deriveAgentKey(key, agent));
   const targets = observed.instances
-    .filter(({ exit, terminating, address }) => exit === undefined && !terminating && address !== '')
-    .filter(({ ready }) => ready !== undefined || observed.phase === 'Running')
-    .map(({ uid, address, ready = false }) => ({ agent, instance: uid, address, keys, answers: ready }));
+    .filter(({ exit, address }) => exit === undefined && address !== '')
+    .filter(({ ready, terminating }) => ready !== undefined || terminating || observed.phase === 'Running')
+    .map(({ uid, address, ready = false, terminating: ends }) => ({
+      ...{ agent, instance: uid, address, keys, answers: ready, ends },
+    }));
   reports.follow(agent.uid, targets, (instance) => reportBefore(facts.agent.status, instance));
   // A pod reads its Secret again by itself.
   const isFile = facts.runtime.ok && facts.runtime.class === 'Pod';
-  if (facts.upstream !== undefined && !isFile) handOvers.give(agent.uid, targets, facts.upstream);
+  const lasting = targets.filter(({ ends }) => !ends);
+  if (facts.upstream !== undefined && !isFile) handOvers.give(agent.uid, lasting, facts.upstream);
 }
 
 /** What an earlier controller's status says of this instance, so that an agent that is Ready stays so meanwhile. */
@@ -264,7 +272,7 @@ function tell({ events }: AgentReconcilerOptions, agent: Agent, notices: readonl
 /** Ends the sandbox, whichever driver made it, then lets the API forget the Agent. */
 async function finalize(options: AgentReconcilerOptions, agent: Agent): Promise<Result> {
   if (!agent.metadata.finalizers?.includes(hostWorkloadFinalizer)) return settled;
-  options.reports.forget(agent.metadata.uid ?? '');
+  options.reports.leave(agent.metadata.uid ?? '');
   const retain = agent.spec.storage.retain;
   if (!(await removeEverywhere(options.drivers, identityOf(agent), retain))) return settled;
   const left = agent.metadata.finalizers.filter((name) => name !== hostWorkloadFinalizer);

@@ -205,3 +205,80 @@ test('what a stream says of tasks is passed on, and when streams begin and are l
   await setImmediate();
   assert.deepEqual(told, ['opened i1', 'i1: u/1 running', 'opened i1', 'closed i1']);
 });
+
+/** Reports, and what their streams said of tasks. */
+function withTasks() {
+  const streams = createStreams();
+  const clock = createFakeClock();
+  const told: string[] = [];
+  const changes: string[] = [];
+  const reports = createAgentReports({
+    open: streams.open,
+    ...{ clock, random: systemRandom, log: silentLog },
+    onChange: ({ uid }) => changes.push(uid),
+    tasks: {
+      opened: () => undefined,
+      told: ({ instance }, { key, status }) => told.push(`${instance}: ${key} ${status}`),
+      closed: ({ instance }) => told.push(`closed ${instance}`),
+    },
+  });
+  return {
+    streams,
+    clock,
+    told,
+    changes,
+    reports,
+    target: { agent, instance: 'i1', address: 'unix:/a', keys },
+  };
+}
+
+const completed = {
+  ...{ type: 'task' as const, key: 'u/1', id: 't', status: 'completed' as const, reason: '', message: '' },
+  ...{ exitCode: null, startedAt: null, finishedAt: null, resultBytes: 0, isError: false },
+};
+
+test('an instance that ends is heard of its tasks until it is gone, and of itself no more', async () => {
+  const { streams, told, changes, reports, target } = withTasks();
+  reports.follow(agent.uid, [target]);
+  streams.opened[0]?.push(state(true));
+  reports.follow(agent.uid, [{ ...target, ends: true }]);
+  assert.deepEqual([streams.opened.length, reports.get(agent.uid)], [1, []]);
+  streams.opened[0]?.push(state(false));
+  streams.opened[0]?.push(completed);
+  assert.deepEqual([told, changes.length], [['i1: u/1 completed'], 1]);
+  reports.follow(agent.uid, []);
+  await setImmediate();
+  assert.deepEqual([told.at(-1), streams.opened[0]?.options.signal.aborted], ['closed i1', true]);
+  reports.close();
+});
+
+test('those that are left are heard until their streams end, and not followed again', async () => {
+  const { streams, clock, told, reports, target } = withTasks();
+  reports.follow(agent.uid, [target, { ...target, instance: 'i2' }]);
+  streams.opened[0]?.push(state(true));
+  reports.leave(agent.uid);
+  assert.deepEqual(
+    [reports.get(agent.uid), told],
+    [[], ['closed i2']],
+    'one that was not heard is left at once',
+  );
+  streams.opened[0]?.push(completed);
+  streams.opened[0]?.cut();
+  await clock.advance(120_000);
+  assert.deepEqual([told.slice(1), streams.opened.length], [['i1: u/1 completed', 'closed i1'], 2]);
+  assert.equal(clock.pending, 0);
+  reports.close();
+});
+
+test('one that was left and is wanted after all is what it was', async () => {
+  const { streams, clock, changes, reports, target } = withTasks();
+  reports.follow(agent.uid, [target]);
+  streams.opened[0]?.push(state(true));
+  reports.leave(agent.uid);
+  reports.follow(agent.uid, [target]);
+  assert.equal(reports.get(agent.uid)[0]?.ready, true);
+  streams.opened[0]?.cut();
+  await clock.advance(1_000);
+  assert.deepEqual([streams.opened.length, changes.length], [2, 1]);
+  reports.close();
+});

@@ -17,6 +17,8 @@ export interface ReportTarget {
   readonly keys: readonly WireKey[];
   /** The substrate says that it answers: one that was tried in vain before, while it was starting, is tried at once. */
   readonly answers?: boolean;
+  /** It ends: what it still says of tasks counts, and nothing that it says of itself. */
+  readonly ends?: boolean;
 }
 
 /**
@@ -29,9 +31,14 @@ export interface AgentReports {
    * known of an instance from before this process; it holds like a report of it would.
    */
   follow(uid: string, targets: readonly ReportTarget[], known?: KnownReport): void;
+  /**
+   * The instances of the Agent with this uid are to end. What they say of themselves counts no more; they are listened to
+   * until each stream ends of itself: what becomes of their tasks is told until then.
+   */
+  leave(uid: string): void;
   /** Stops listening to the Agent with this uid and forgets what it said. */
   forget(uid: string): void;
-  /** The last report of each instance that has given one. */
+  /** The last report of each instance that has given one and does not end. */
   get(uid: string): readonly AgentReport[];
   close(): void;
 }
@@ -56,6 +63,14 @@ interface Feed {
   readonly target: ReportTarget;
   readonly stop: AbortController;
   report?: AgentReport;
+  /** Nothing that it says of itself counts any more. */
+  ends: boolean;
+  /** Left with its stream: it is not opened again. */
+  isLeft: boolean;
+  /** A stream is open and has said something. */
+  isHeard: boolean;
+  /** Takes it out of those that are followed. */
+  readonly drop: () => void;
 }
 
 /** The pause grows to half a minute: of a fleet whose pods cannot be reached nobody should be busy. */
@@ -70,6 +85,20 @@ export function createAgentReports(options: ReportsOptions): AgentReports {
     for (const feed of agents.get(uid)?.values() ?? []) feed.stop.abort();
     agents.delete(uid);
   }
+  function drop(uid: string, { target, stop }: Feed): void {
+    stop.abort();
+    const feeds = agents.get(uid);
+    feeds?.delete(target.instance);
+    if (feeds?.size === 0) agents.delete(uid);
+  }
+  function begin(uid: string, target: ReportTarget, report: AgentReport | undefined): Feed {
+    const feed: Feed = {
+      ...{ target, stop: new AbortController(), ...(report && { report }) },
+      ...{ ends: target.ends === true, isLeft: false, isHeard: false },
+      drop: () => drop(uid, feed),
+    };
+    return feed;
+  }
 
   return {
     follow(uid, targets, known) {
@@ -78,23 +107,37 @@ export function createAgentReports(options: ReportsOptions): AgentReports {
       agents.set(uid, feeds);
       endOthers(feeds, targets);
       for (const target of targets) {
-        if (feeds.has(target.instance)) continue;
-        const report = known?.(target.instance);
-        const feed: Feed = { target, stop: new AbortController(), ...(report && { report }) };
+        const followed = feeds.get(target.instance);
+        if (followed !== undefined) {
+          followed.ends = target.ends === true;
+          followed.isLeft = false;
+          continue;
+        }
+        const feed = begin(uid, target, known?.(target.instance));
         feeds.set(target.instance, feed);
         void listen(feed, options);
+      }
+    },
+    leave(uid) {
+      for (const feed of [...(agents.get(uid)?.values() ?? [])]) {
+        feed.isLeft = true;
+        if (!feed.isHeard) feed.drop();
       }
     },
     forget,
     get(uid) {
       const feeds = agents.get(uid);
       if (feeds === undefined) return none;
-      return [...feeds.values()].flatMap(({ report }) => report ?? []);
+      return [...feeds.values()].flatMap((feed) => (isSilent(feed) ? [] : (feed.report ?? [])));
     },
     close() {
       for (const uid of [...agents.keys()]) forget(uid);
     },
   };
+}
+
+function isSilent({ ends, isLeft }: Feed): boolean {
+  return ends || isLeft;
 }
 
 /** Ends the feeds of instances that are not wanted any more, or are to be reached another way. */
@@ -129,6 +172,8 @@ async function listen(feed: Feed, options: ReportsOptions): Promise<void> {
     } catch (error) {
       options.log.debug('change stream ended', { agent: feed.target.agent.name, error });
     }
+    feed.isHeard = false;
+    if (feed.isLeft) feed.drop();
     if (signal.aborted) return;
     failures += 1;
     if (failures > 1) loseReport(feed, options);
@@ -144,6 +189,7 @@ function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): 
   let version = '';
   return options.open({ agent, address, instance, keys, clock, random, signal }, (change) => {
     onAnswer();
+    feed.isHeard = true;
     if (change.type === 'task') options.tasks?.told(feed.target, change);
     if (change.type === 'queue') options.queues?.told(feed.target, change);
     if (change.type === 'hello') {
@@ -155,7 +201,7 @@ function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): 
     const toolsDigest = digestOf(lists);
     const said = { ready, reason, message, toolCount, toolsDigest, tools, hidden, idle };
     feed.report = { instance, version, ...said };
-    options.onChange(agent);
+    if (!isSilent(feed)) options.onChange(agent);
   });
 }
 
@@ -165,7 +211,7 @@ function closed({ target }: Feed, { tasks, queues }: ReportsOptions): void {
 }
 
 function loseReport(feed: Feed, options: ReportsOptions): void {
-  if (feed.report === undefined || !feed.report.ready) return;
+  if (feed.report === undefined || !feed.report.ready || isSilent(feed)) return;
   feed.report = {
     ...feed.report,
     ready: false,
