@@ -81,7 +81,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   const { agents, secrets, configMaps, access } = options.informers ?? ownInformers(inform);
   const routes = inform<Route>(routeResource);
   const tasks = inform<Task>(taskResource, taskIndexes);
-  const attempts = createAttempts(options.clock);
+  const attempts = createAttempts(options.clock, tasks.cache);
   const leases = inform<Lease>(leaseResource, {}, homeNamespace);
   const events = createEventRecorder({
     ...options,

@@ -2,7 +2,7 @@ import type { TaskStatus } from '#api/task.ts';
 import { isEnded, type TaskLine } from '#wire/task-line.ts';
 import { isCancelled } from './claim.ts';
 import type { AttemptFacts, TaskFacts, Trouble } from './facts.ts';
-import { type Outcome, outcomeOf, phaseOf, resultOf, retryDelay } from './outcome.ts';
+import { keptOutcome, type Outcome, outcomeOf, phaseOf, resultOf, retryDelay } from './outcome.ts';
 import { currentKey, timeText } from './phases.ts';
 import { ended, type Stall, statusWith } from './status.ts';
 import type { Notice, Step } from './step.ts';
@@ -36,11 +36,12 @@ function held(line: TaskLine): Partial<TaskStatus> {
   return { taskId: line.id };
 }
 
-function attemptEnded(facts: TaskFacts, outcome: Outcome, changes: Partial<TaskStatus> = {}): Step {
+function attemptEnded(facts: TaskFacts, found: Outcome, changes: Partial<TaskStatus> = {}): Step {
   const { task } = facts;
   const { attempts = 0 } = task.status ?? {};
-  const pause = isCancelled(facts) ? undefined : retryDelay(task.spec, outcome, attempts);
-  if (pause !== undefined) return again(facts, outcome, pause);
+  const pause = isCancelled(facts) ? undefined : retryDelay(task.spec, found, attempts);
+  if (pause !== undefined) return again(facts, found, pause);
+  const outcome = keptOutcome(task.spec, found);
   const { line } = outcome;
   const message = outcome.message === '' ? doneText(outcome) : outcome.message;
   const startedAt = task.status?.startedAt ?? timeOf(line?.startedAt);
@@ -86,18 +87,23 @@ function asksInVain(facts: TaskFacts, line: TaskLine): Step {
 }
 
 /** It waits there, or runs. The stream tells what becomes of it. */
-function goesOn(facts: TaskFacts, { holder }: AttemptFacts, line: TaskLine): Step {
+function goesOn(facts: TaskFacts, attempt: AttemptFacts, line: TaskLine): Step {
+  const { holder, trouble } = attempt;
   const { status: before = {} } = facts.task;
   const isRunning = line.status === 'running';
   const startedAt = before.startedAt ?? (isRunning ? timeOf(line.startedAt) : undefined);
-  const status = statusWith(facts, {
+  const changes: Partial<TaskStatus> = {
     phase: isRunning ? 'Running' : 'Queued',
     ...held(line),
     instance: holder ?? before.instance,
     ...(startedAt !== undefined && { startedAt }),
-  });
+  };
   const notices = isRunning && before.phase !== 'Running' ? [startedNotice(facts)] : [];
-  if (!isCancelled(facts)) return { status, notices };
+  if (!isCancelled(facts)) return { status: statusWith(facts, changes), notices };
+  const stall = stallOf(facts, trouble);
+  const status = statusWith(facts, changes, { ...(stall && { stall }) });
+  const pause = trouble === undefined ? 0 : trouble.until - facts.now;
+  if (pause > 0) return { status, notices, waitMs: pause };
   return { status, notices, effects: [{ type: 'end', keys: [currentKey(facts.task)] }] };
 }
 
@@ -106,8 +112,12 @@ function startedNotice({ task }: TaskFacts): Notice {
   return { type: 'Normal', reason: 'Started', message: `Attempt ${attempts} runs at agent ${agent}.` };
 }
 
-function ask(facts: TaskFacts, { trouble, ask: effect }: AttemptFacts): Step {
-  const stall = trouble === undefined || trouble.failures < 2 ? undefined : stallOf(trouble);
+function ask(facts: TaskFacts, { trouble, ask: effect, noRoom }: AttemptFacts): Step {
+  if (isCancelled(facts) && noRoom && facts.task.status?.taskId === undefined) {
+    const message = 'It was cancelled before an agent had room for it.';
+    return ended(facts, { phase: 'Cancelled', reason: 'Cancelled', message });
+  }
+  const stall = stallOf(facts, trouble);
   // What was running runs on for all that is known.
   const phase = facts.task.status?.phase === 'Running' ? 'Running' : 'Queued';
   const status = statusWith(facts, { phase }, { ...(stall && { stall }) });
@@ -119,6 +129,17 @@ function ask(facts: TaskFacts, { trouble, ask: effect }: AttemptFacts): Step {
 /** Milliseconds until it is looked again whether there is somebody to ask; whoever comes is news before that. */
 const unreachableMs = 20_000;
 
-function stallOf({ kind, message }: Trouble): Stall {
-  return { reason: kind === 'busy' ? 'AgentBusy' : 'AgentUnreachable', message };
+const stallReasons = {
+  busy: 'AgentBusy',
+  absent: 'AgentNotReady',
+  unreachable: 'AgentUnreachable',
+  refused: 'AgentUnreachable',
+} as const;
+
+/** What happened once may be over already. */
+function stallOf(facts: TaskFacts, trouble: Trouble | undefined): Stall | undefined {
+  if (trouble === undefined || trouble.failures < 2) return undefined;
+  const { kind, message } = trouble;
+  const waiting = isCancelled(facts) ? ' The cancellation waits for that.' : '';
+  return { reason: stallReasons[kind], message: `${message}${waiting}` };
 }

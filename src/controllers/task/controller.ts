@@ -124,6 +124,9 @@ function listen(
         enqueue(keyOf(task));
       }
     }),
+    attempts.onClosed(({ instance }) => {
+      for (const task of tasks.cache.byIndex(instanceIndex, instance)) enqueue(keyOf(task));
+    }),
     tasks.cache.subscribe(({ type, object }) => {
       if (type === 'deleted') strays.gone(object.metadata.uid ?? '');
     }),
@@ -133,13 +136,15 @@ function listen(
   };
 }
 
-/** Those that depend on it, and the schedule that made it. */
+/** Those that depend on it and that it depends on, and the schedule that made it. */
 function concernedByTask(tasks: Informer<Task>, event: CacheEvent<Task>): ObjectKey[] {
   const { object, old } = event;
   const isNews = event.type !== 'updated' || isFinal(object) !== (old !== undefined && isFinal(old));
   if (!isNews) return [];
   const dependents = tasks.cache.byIndex(dependencyIndex, inNamespace(object, object.metadata.name));
-  return [...dependents.map(keyOf), ...ownersOfKind<Task>('Task')(event)];
+  const { namespace = '' } = object.metadata;
+  const needed = (object.spec.dependsOn ?? []).map(({ name }) => ({ namespace, name }));
+  return [...dependents.map(keyOf), ...needed, ...ownersOfKind<Task>('Task')(event)];
 }
 
 /** Those that it has, those that wait for it, and the one that it was made for. */

@@ -21,6 +21,8 @@ export interface TaskFacts {
   readonly strays: readonly string[];
   /** A schedule made it and has not noted that yet: it must not go before. */
   readonly unnoted: boolean;
+  /** Tasks depend on it that have not ended: they look at how it ended. */
+  readonly needed: boolean;
   /** Who claims, as status.claimedBy has it. */
   readonly identity: string;
   /** Milliseconds since the epoch. */
@@ -41,12 +43,14 @@ export interface AttemptFacts {
   readonly trouble: Trouble | undefined;
   /** How to ask of it; undefined: nobody can be asked now. */
   readonly ask: (Effect & { readonly type: 'ask' }) | undefined;
+  /** The last instance that it was offered to took no more. */
+  readonly noRoom: boolean;
   /** Nobody has it any more. */
   readonly isLost: boolean;
 }
 
 export interface Trouble {
-  readonly kind: 'refused' | 'busy' | 'unreachable';
+  readonly kind: 'refused' | 'busy' | 'unreachable' | 'absent';
   readonly message: string;
   /** How often in a row. */
   readonly failures: number;

@@ -1,4 +1,5 @@
 import type { Agent } from '#api/agent.ts';
+import { findCondition } from '#api/conditions.ts';
 import { taskLabel } from '#api/labels.ts';
 import type { Task } from '#api/task.ts';
 import { unimplementedFields } from '#api/unimplemented.ts';
@@ -9,7 +10,7 @@ import { isEnded } from '#wire/task-line.ts';
 import type { Attempts } from './attempts.ts';
 import { dependenciesOf, noDependencies } from './dependencies.ts';
 import type { AttemptFacts, Refusal, TaskFacts } from './facts.ts';
-import { agentIndex, inNamespace, instanceIndex, ownersIndex } from './indexes.ts';
+import { agentIndex, dependencyIndex, inNamespace, instanceIndex, ownersIndex } from './indexes.ts';
 import { currentKey, isClaimed, isFinal } from './phases.ts';
 import { type Choice, fittingAgents, type Load, pickAgent, readyInstances } from './pick.ts';
 import { parseCron } from './schedule/cron.ts';
@@ -44,6 +45,7 @@ export function gather(task: Task, options: GatherOptions): TaskFacts {
     own: task.spec.isolation === 'Pod' ? ownAgents(task, options) : [],
     strays: straysOf(task, options),
     unnoted: isOver && isUnnoted(task, options),
+    needed: isOver && isNeeded(task, options),
     identity: options.identity,
     now: options.clock.now(),
   };
@@ -87,14 +89,17 @@ function scheduleRefusals({ spec, metadata }: Task): Refusal[] {
 }
 
 /** Undefined: the schedule cannot be read, which is a refusal. */
-export function gatherSchedule(task: Task, { tasks, clock }: GatherOptions): ScheduleFacts | undefined {
+export function gatherSchedule(task: Task, options: GatherOptions): ScheduleFacts | undefined {
+  const { tasks, clock } = options;
   const { schedule } = task.spec;
   const parsed = schedule && parseCron(schedule.cron, schedule.timeZone);
   if (parsed?.ok !== true) return undefined;
+  const made = tasks.byIndex(ownersIndex, task.metadata.uid ?? '');
   return {
     task,
     times: parsed.times,
-    made: tasks.byIndex(ownersIndex, task.metadata.uid ?? ''),
+    made,
+    needed: new Set(made.filter((one) => isNeeded(one, options)).map(({ metadata }) => metadata.name)),
     now: clock.now(),
   };
 }
@@ -128,6 +133,10 @@ function straysOf(task: Task, { attempts }: GatherOptions): string[] {
   return attempts.unended(task.metadata.uid ?? '').filter((key) => key !== current);
 }
 
+function isNeeded(task: Task, { tasks }: GatherOptions): boolean {
+  return tasks.byIndex(dependencyIndex, inNamespace(task, task.metadata.name)).length > 0;
+}
+
 function isUnnoted({ metadata }: Task, { tasks }: GatherOptions): boolean {
   const owner = metadata.ownerReferences?.find(({ kind, controller }) => kind === 'Task' && controller);
   if (owner === undefined) return false;
@@ -137,41 +146,66 @@ function isUnnoted({ metadata }: Task, { tasks }: GatherOptions): boolean {
   return timeOfStamped(metadata.name, owner.name) > noted;
 }
 
-function attemptOf(task: Task, { agents, attempts }: GatherOptions): AttemptFacts {
+function attemptOf(task: Task, options: GatherOptions): AttemptFacts {
+  const { agents, attempts } = options;
   const { agent: name = '', instance = '', taskId } = task.status ?? {};
   const key = currentKey(task);
   const agent = agents.get({ namespace: task.metadata.namespace ?? '', name });
   const endpoints = agent?.status?.endpoints ?? [];
+  // One that ends is still listened to, also when its Agent is gone or suspended.
+  const isThere = (asked: string) =>
+    attempts.place(asked) !== undefined || endpoints.some(({ uid }) => uid === asked);
   const last = attempts.line(key);
-  const isGood = last && (isEnded(last.line) || endpoints.some(({ uid }) => uid === last.instance));
   // What an instance said that is gone now, but for an end, is no longer so.
-  const told = isGood ? last : undefined;
-  const known = { line: told?.line, holder: told?.instance, trouble: attempts.trouble(key) };
-  if (endpoints.some(({ uid }) => uid === instance) && !attempts.isUnknownAt(key, instance)) {
-    const place = attempts.place(instance);
-    if (place !== undefined)
-      return { ...known, ask: { type: 'ask', instance, known: taskId !== undefined }, isLost: false };
-    return { ...known, trouble: known.trouble ?? silence(attempts), ask: undefined, isLost: false };
+  const told = last && (isEnded(last.line) || isThere(last.instance)) ? last : undefined;
+  const trouble = attempts.trouble(key);
+  const noRoom = trouble?.kind === 'busy';
+  const known = { line: told?.line, holder: told?.instance, trouble, noRoom };
+  if (isThere(instance) && !attempts.isUnknownAt(key, instance)) {
+    if (attempts.place(instance) === undefined)
+      return { ...known, trouble: trouble ?? silence(attempts), ask: undefined, isLost: false };
+    // One that ends with its Agent, or because that is suspended, is given nothing more.
+    const isListed = endpoints.some(({ uid }) => uid === instance);
+    const ask = { type: 'ask' as const, instance, known: taskId !== undefined || !isListed };
+    return { ...known, ask, isLost: false };
   }
-  return { ...known, ...amongOthers(task, agent, attempts) };
+  const others = amongOthers(task, agent, options);
+  return { ...known, ...others, trouble: told === undefined ? (others.trouble ?? trouble) : trouble };
 }
 
-/** Its instance is gone. One that came after it may have its queue: if the workspace was kept, and it was taken at all. */
+/**
+ * Its instance is gone, or knows nothing of it. One that came after it may have its queue, if the workspace was kept;
+ * also when nobody heard whether it was taken.
+ */
 function amongOthers(
   task: Task,
   agent: Agent | undefined,
-  attempts: Attempts,
-): Pick<AttemptFacts, 'ask' | 'isLost'> {
-  const { taskId, instance } = task.status ?? {};
-  if (agent === undefined || taskId === undefined) return { ask: undefined, isLost: true };
+  { attempts, clock }: GatherOptions,
+): Pick<AttemptFacts, 'ask' | 'isLost'> & Partial<Pick<AttemptFacts, 'trouble'>> {
+  if (agent === undefined) return { ask: undefined, isLost: true };
   const key = currentKey(task);
-  const ready = readyInstances(agent).filter(({ uid }) => uid !== instance);
+  const ready = readyInstances(agent);
   const unasked = ready.filter(({ uid }) => !attempts.isUnknownAt(key, uid));
   const next = unasked.find(({ uid }) => attempts.place(uid) !== undefined);
   if (next !== undefined) return { ask: { type: 'ask', instance: next.uid, known: true }, isLost: false };
   const { replicas, suspend } = agent.spec.runtime;
   const isWhole = !suspend && replicas > 0 && ready.length >= replicas;
-  return { ask: undefined, isLost: isWhole && unasked.length === 0 };
+  if (isWhole && unasked.length === 0) return { ask: undefined, isLost: true };
+  const trouble = unasked.length > 0 ? silence(attempts) : absence(agent, ready.length, clock.now());
+  return { ask: undefined, isLost: false, ...(trouble && { trouble }) };
+}
+
+/** Those that could know of it are not all Ready. What passes in a moment is not told. */
+function absence({ metadata, status, spec }: Agent, ready: number, now: number): AttemptFacts['trouble'] {
+  const { replicas, suspend } = spec.runtime;
+  const condition = findCondition(status?.conditions, 'Ready');
+  const since = Date.parse(condition?.lastTransitionTime ?? '') || 0;
+  if (!suspend && replicas > 0 && now - since < patienceMs) return undefined;
+  const which = ready === 0 ? 'no instance' : `only ${ready} of ${replicas} instances`;
+  const verb = ready === 0 ? 'is' : 'are';
+  const why = condition?.status === 'False' ? `: ${condition.message}` : '.';
+  const message = `Its instance is gone, and ${which} of Agent "${metadata.name}" that could have it ${verb} Ready${why}`;
+  return { kind: 'absent', message, failures: 2, until: 0 };
 }
 
 function silence(attempts: Attempts): AttemptFacts['trouble'] {

@@ -253,6 +253,35 @@ describe('While an instance has it', () => {
     assert.equal(nextStep(makeFacts(annotated, { attempt })).status?.phase, 'Cancelled');
   });
 
+  it('a cancellation that was not heard is repeated after a pause, and the second time it is said', () => {
+    const task = given();
+    const annotated = { ...task, metadata: { ...task.metadata, annotations: { [cancelAnnotation]: 'now' } } };
+    const step = (failures: number, until = noon + 500) => {
+      const trouble = { kind: 'unreachable', message: 'x.', failures, until } as const;
+      return nextStep(makeFacts(annotated, { attempt: makeAttempt({ line: makeLine(), trouble }) }));
+    };
+    assert.deepEqual(whatIs(step(1)), { phase: 'Running', waitMs: 500 });
+    assert.deepEqual(whatIs(step(2)), { phase: 'Running', stalled: 'AgentUnreachable', waitMs: 500 });
+    assert.deepEqual(whatIs(step(1, noon)), { phase: 'Running', effects: ['end'] });
+    const stalled = findCondition(step(2).status?.conditions, 'Stalled');
+    assert.equal(stalled?.message, 'x. The cancellation waits for that.');
+  });
+
+  it('a cancelled Task that no agent had room for has ended, one that may have been taken waits', () => {
+    const look = (taskId: string | undefined) => {
+      const task = given({}, { taskId });
+      const annotated = {
+        ...task,
+        metadata: { ...task.metadata, annotations: { [cancelAnnotation]: 'now' } },
+      };
+      const trouble = { kind: 'busy', message: 'full', failures: 2, until: noon + 500 } as const;
+      const attempt = makeAttempt({ trouble, noRoom: true });
+      return whatIs(nextStep(makeFacts(annotated, { attempt })));
+    };
+    assert.deepEqual(look(undefined), { phase: 'Cancelled', complete: 'Cancelled' });
+    assert.deepEqual(look('t1'), { phase: 'Queued', stalled: 'AgentBusy', waitMs: 500 });
+  });
+
   it('attempts that are none of its own any more are ended', () => {
     const attempt = makeAttempt({ line: makeLine() });
     const { effects } = nextStep(makeFacts(given(), { attempt, strays: ['uid-build/0'] }));
@@ -279,6 +308,16 @@ describe('With isolation Pod', () => {
     const ready = { ...makeAgent(own.metadata.name), metadata: own.metadata };
     const { status } = nextStep({ ...facts, own: [ready] });
     assert.deepEqual([status?.phase, status?.agent], ['Queued', own.metadata.name]);
+  });
+
+  it('a result that there is no room for is lost with the pod: the Task has failed, and is not tried again', () => {
+    const line = makeLine({ status: 'completed', resultBytes: 70_000 });
+    const attempt = makeAttempt({ line });
+    const retry = { limit: 3, when: ['Failed'] };
+    const { status } = nextStep(makeFacts(given({ isolation: 'Pod', retry }), { attempt }));
+    assert.deepEqual([status?.phase, status?.result?.bytes], ['Failed', 70_000]);
+    const complete = findCondition(status?.conditions, 'Complete');
+    assert.match(complete?.message ?? '', /70000 bytes is lost.*at most 65536 bytes.*isolation: Shared/);
   });
 
   it('its Agent goes when it has ended, and that of an attempt before the next', () => {
@@ -309,6 +348,12 @@ describe('When it has ended', () => {
     assert.deepEqual(step(15), [false, 5000]);
     assert.deepEqual(step(10), [true, undefined]);
     assert.deepEqual(step(10, true), [false, 1000]);
+  });
+
+  it('it stays for as long as others wait for it', () => {
+    const step = (needed: boolean) =>
+      nextStep(makeFacts(done({ ttlSecondsAfterFinished: 0 }), { needed })).removeItself ?? false;
+    assert.deepEqual([step(true), step(false)], [false, true]);
   });
 });
 

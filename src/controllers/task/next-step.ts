@@ -30,13 +30,17 @@ function stepOf(facts: TaskFacts): Step {
   return { ...unneeded, ...start(facts) };
 }
 
-/** It has ended: what was made for it goes, and after a while it goes itself. */
-function afterwards({ task, own, unnoted, now }: TaskFacts): Step {
+/** Milliseconds until it is looked again whether others still depend on it; the end of one is news before that. */
+const neededMs = 60_000;
+
+/** It has ended: what was made for it goes, and after a while it goes itself, once nobody waits for it. */
+function afterwards({ task, own, unnoted, needed, now }: TaskFacts): Step {
   const removeAgents = own.map(({ metadata }) => metadata);
   const { ttlSecondsAfterFinished: ttl } = task.spec;
   if (ttl === undefined) return { removeAgents };
   const left = Date.parse(task.status?.completedAt ?? timeText(now)) + ttl * 1000 - now;
   if (left > 0) return { removeAgents, waitMs: left };
+  if (needed) return { removeAgents, waitMs: neededMs };
   return unnoted ? { removeAgents, waitMs: 1000 } : { removeAgents, removeItself: true };
 }
 

@@ -34,6 +34,18 @@ export function retryDelay(
   return backoffDelay({ initial: initialSeconds * 1000, factor, max: maxSeconds * 1000 }, attempts);
 }
 
+/**
+ * Pure. With `isolation: Pod` a result that the status has no room for goes with the pod: then the Task has not
+ * succeeded.
+ */
+export function keptOutcome({ isolation }: Pick<TaskSpec, 'isolation'>, outcome: Outcome): Outcome {
+  const { bytes = 0, content } = resultOf(outcome).result ?? {};
+  const isLost = isolation === 'Pod' && outcome.reason === 'Succeeded' && bytes > 0 && content === undefined;
+  if (!isLost) return outcome;
+  const message = `The tool ended well, but its result of ${bytes} bytes is lost: with isolation: Pod at most ${largestResult} bytes are kept. Let the tool write it somewhere else, or use isolation: Shared.`;
+  return { ...outcome, reason: 'Failed', message };
+}
+
 const phases = { Succeeded: 'Succeeded', TimedOut: 'TimedOut', Cancelled: 'Cancelled' } as const;
 
 /** Phase of a Task whose last attempt ended so. */

@@ -15,8 +15,17 @@ import { createTaskReconciler, type TaskReconcilerOptions } from './reconcile.ts
 import { ownedFields } from './status.ts';
 import { makeAgent, makeTask } from './testing.ts';
 
+interface Refusals {
+  /** Nothing is made. */
+  readonly create?: boolean;
+  /** So many deletions fail. */
+  readonly remove?: number;
+}
+
+const taken = { reason: 'AlreadyExists', message: 'it is there' } as const;
+
 /** One Task in an API that counts writes and refuses what the test says. */
-function createStage(first: Task, refuse = false) {
+function createStage(first: Task, refuse: Refusals = {}, others: readonly Task[] = []) {
   const tasks = createCache<Task>({ indexes: taskIndexes });
   const agents = createCache<Agent>();
   const clock = createFakeClock();
@@ -24,6 +33,12 @@ function createStage(first: Task, refuse = false) {
   const events: string[] = [];
   tasks.upsert(structuredClone(first));
   agents.upsert(makeAgent('demo'));
+  const objects = new Map<string, KubeObject>();
+  for (const other of others) {
+    tasks.upsert(structuredClone(other));
+    objects.set(other.metadata.name, other);
+  }
+  let failures = refuse.remove ?? 0;
   let version = 10;
   const client = {
     async applyStatus(_resource: unknown, current: Task, status: TaskStatus) {
@@ -33,11 +48,18 @@ function createStage(first: Task, refuse = false) {
       return { ...current, metadata: { ...current.metadata, resourceVersion: String(version) }, status };
     },
     async create(_resource: unknown, object: KubeObject) {
-      if (refuse) throw new ApiError({ status: 403, message: 'exceeded quota' });
+      if (refuse.create) throw new ApiError({ status: 403, message: 'exceeded quota' });
+      if (objects.has(object.metadata.name)) throw new ApiError({ status: 409, ...taken });
       writes.push(`create ${object.kind}`);
+      objects.set(object.metadata.name, object);
       return object;
     },
+    async get(_resource: unknown, key: { name: string }) {
+      return objects.get(key.name) ?? assert.fail(`${key.name} is not there`);
+    },
     async delete(_resource: unknown, key: { name: string }) {
+      failures -= 1;
+      if (failures >= 0) throw new ApiError({ status: 503, message: 'not now' });
       writes.push(`delete ${key.name}`);
     },
   } as unknown as TaskReconcilerOptions['client'];
@@ -45,7 +67,7 @@ function createStage(first: Task, refuse = false) {
     ...{ client, clock, log: silentLog, identity: 'here' },
     tasks,
     agents,
-    attempts: createAttempts(clock),
+    attempts: createAttempts(clock, tasks),
     links: { to: () => assert.fail('nobody is asked'), close: () => undefined },
     events: { event: (_about, _type, reason) => events.push(reason) },
     observe: (task) => tasks.upsert(structuredClone(task)),
@@ -63,7 +85,7 @@ test('a claim is written once, and looking again writes nothing', async () => {
 });
 
 test('what the API will not make is said, and tried again', async () => {
-  const { reconcile, writes, events, task } = createStage(makeTask({ isolation: 'Pod' }), true);
+  const { reconcile, writes, events, task } = createStage(makeTask({ isolation: 'Pod' }), { create: true });
   const result = await reconcile();
   await reconcile();
   const stalled = findCondition(task().status?.conditions, 'Stalled');
@@ -82,4 +104,42 @@ test('a schedule makes a Task before it notes that, and then no other', async ()
   await reconcile();
   assert.deepEqual(writes, ['create Task', 'status Scheduled']);
   assert.equal(task().status?.lastScheduleTime, '2026-01-01T00:00:00Z');
+});
+
+const everyMinute = { schedule: { cron: '* * * * *', concurrencyPolicy: 'Replace' } };
+const justMade = { creationTimestamp: '2025-12-31T23:59:30Z' };
+const owned = (owner: string) => ({
+  ownerReferences: [
+    { apiVersion: 'ploinky.dev/v1alpha1', kind: 'Task', name: 'build', uid: owner, controller: true },
+  ],
+});
+/** What its name is at the time of the clock. */
+const stamped = `build-${Date.parse('2026-01-01T00:00:00Z') / 60_000}`;
+
+test('what a schedule replaces goes, also when that fails at first, and what it made stays', async () => {
+  const earlier: Task = {
+    ...makeTask({}, { name: 'build-29453759', uid: 'uid-earlier', ...owned('uid-build') }),
+    status: { phase: 'Running' },
+  };
+  const { reconcile, writes, task } = createStage(makeTask(everyMinute, justMade), { remove: 1 }, [earlier]);
+  await assert.rejects(reconcile(), /not now/);
+  assert.equal(task().status?.lastScheduleTime, undefined, 'the time is not done with');
+  await reconcile();
+  assert.deepEqual(writes, ['create Task', 'delete build-29453759', 'status Scheduled']);
+});
+
+test('a name that somebody else has taken is said, and the time is not done with', async () => {
+  for (const [owner, expected] of [
+    ['uid-build', undefined],
+    ['uid-other', 'CreateRefused'],
+  ] as const) {
+    const other = makeTask({}, { name: stamped, uid: 'uid-x', ...owned(owner) });
+    const { reconcile, task } = createStage(makeTask(everyMinute, justMade), {}, [other]);
+    await reconcile();
+    const stalled = findCondition(task().status?.conditions, 'Stalled');
+    assert.equal(stalled?.reason, expected);
+    if (expected !== undefined)
+      assert.match(stalled?.message ?? '', new RegExp(`^Task ${stamped}: the name is taken`));
+    assert.equal(task().status?.lastScheduleTime === undefined, expected !== undefined);
+  }
 });

@@ -5,6 +5,7 @@ import type { Task } from '#api/task.ts';
 import type { Client } from '#kube/client.ts';
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts';
 import type { EventRecorder } from '#kube/events.ts';
+import { keyOf } from '#kube/key.ts';
 import { again, type Result, settled } from '#kube/result.ts';
 import { type Caller, type CallerOptions, createCaller } from './call.ts';
 import { type GatherOptions, gather, gatherSchedule, refusalsOf } from './gather.ts';
@@ -15,7 +16,7 @@ import { ownedFields, statusWith } from './status.ts';
 import type { Step } from './step.ts';
 
 export interface TaskReconcilerOptions extends GatherOptions, CallerOptions {
-  readonly client: Pick<Client, 'applyStatus' | 'create' | 'delete'>;
+  readonly client: Pick<Client, 'applyStatus' | 'create' | 'delete' | 'get'>;
   readonly events: Pick<EventRecorder, 'event'>;
   /** Told what each write answered, so that the next reconcile does not read an older state. */
   readonly observe: (task: Task) => void;
@@ -24,8 +25,8 @@ export interface TaskReconcilerOptions extends GatherOptions, CallerOptions {
 
 export interface TaskReconciler {
   reconcile(task: Task): Promise<Result>;
-  /** Ends an attempt whose Task is gone. */
-  end(key: string): Promise<void>;
+  /** Ends an attempt whose Task is gone; see Caller. */
+  end(key: string): Promise<boolean>;
 }
 
 const fieldManager = 'ploinky-task-controller';
@@ -66,14 +67,13 @@ async function carryOut(
     if (refusal !== undefined)
       return sayRefused(task, `${object.kind} ${object.metadata.name}: ${refusal}`, options);
   }
-  const written = step.status === undefined ? task : await writeStatus(task, step, options);
   for (const metadata of step.remove ?? []) await remove(taskResource, metadata, options);
+  const written = step.status === undefined ? task : await writeStatus(task, step, options);
   for (const metadata of step.removeAgents ?? []) await remove(agentResource, metadata, options);
-  const learned = await caller.carryOut(written, step.effects ?? []);
+  const heardMs = await caller.carryOut(written, step.effects ?? []);
   if (step.removeItself) await remove(taskResource, task.metadata, options);
-  if (learned) return again(0);
-  if (step.waitMs === undefined) return settled;
-  return again(step.waitMs);
+  const waitMs = Math.min(heardMs ?? Number.POSITIVE_INFINITY, step.waitMs ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(waitMs) ? again(waitMs) : settled;
 }
 
 async function writeStatus(task: Task, step: Step, options: TaskReconcilerOptions): Promise<Task> {
@@ -98,7 +98,7 @@ async function sayRefused(task: Task, message: string, options: TaskReconcilerOp
   return again(refusedMs);
 }
 
-/** One of the same name is the same. Returns why the API will not have it, if it will not. */
+/** One of the same name and owner is the same. Returns why it cannot be made, if it cannot. */
 async function createOnce(object: Task | Agent, options: TaskReconcilerOptions): Promise<string | undefined> {
   const { client, observe, observeAgent } = options;
   const resource = object.kind === 'Task' ? taskResource : agentResource;
@@ -109,8 +109,17 @@ async function createOnce(object: Task | Agent, options: TaskReconcilerOptions):
   } catch (error) {
     if (isRefusal(error)) return error.message;
     if (!isAlreadyExists(error)) throw error;
+    return takenBy(object, await client.get<Task | Agent>(resource, keyOf(object)));
   }
   return undefined;
+}
+
+/** Why one that is there is not the one that was to be made. */
+function takenBy({ metadata }: Task | Agent, found: Task | Agent): string | undefined {
+  const uid = metadata.ownerReferences?.[0]?.uid;
+  if (found.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid))
+    return undefined;
+  return `the name is taken by one that was made otherwise; delete or rename that ${found.kind}`;
 }
 
 /** However often it is sent as it is. */

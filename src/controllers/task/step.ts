@@ -25,7 +25,7 @@ export interface Step<Status = TaskStatus> {
   /** Told once the status is written, and only when it changed. */
   readonly notices?: readonly Notice[];
   readonly effects?: readonly Effect[];
-  /** Tasks that a schedule made and nobody needs any more. */
+  /** Tasks that a schedule made and nobody needs any more. They go before the status says so. */
   readonly remove?: readonly ObjectMeta[];
   /** Agents of attempts that have ended. */
   readonly removeAgents?: readonly ObjectMeta[] | undefined;

@@ -18,20 +18,23 @@ const place = {
 
 function onStage(there: readonly Task[]) {
   const clock = createFakeClock();
-  const attempts = createAttempts(clock);
   const tasks = createCache<Task>({ indexes: taskIndexes });
+  const attempts = createAttempts(clock, tasks);
+  attempts.opened(place);
   const list = tasks.replace();
   list.page(structuredClone(there), '1');
   list.finish();
   const ended: string[] = [];
+  const agentServer = { isReached: true };
   const strays = createStrays({
     ...{ tasks, attempts, clock, log: silentLog },
     async end(key) {
       ended.push(key);
-      attempts.told(place, makeLine({ key, status: 'cancelled' }));
+      if (agentServer.isReached) attempts.told(place, makeLine({ key, status: 'cancelled' }));
+      return agentServer.isReached;
     },
   });
-  return { clock, attempts, tasks, strays, ended };
+  return { clock, attempts, tasks, strays, ended, agentServer };
 }
 
 test('a Task that goes takes its attempt along', () => {
@@ -66,4 +69,27 @@ test('a Task that was only made again under its name keeps its attempt', () => {
   attempts.told(place, makeLine());
   strays.gone('uid-build');
   assert.deepEqual(ended, []);
+});
+
+test('an attempt whose agent-server is not reached is ended when it is', async () => {
+  const { clock, attempts, strays, ended, agentServer } = onStage([]);
+  attempts.told(place, makeLine());
+  agentServer.isReached = false;
+  strays.gone('uid-build');
+  await clock.advance(2_900);
+  assert.equal(ended.length, 2);
+  agentServer.isReached = true;
+  await clock.advance(60_000);
+  assert.equal(ended.length, 3);
+  assert.deepEqual([attempts.unended('uid-build'), clock.pending], [[], 0]);
+});
+
+test('where nobody is listened to any more nothing is tried again', async () => {
+  const { clock, attempts, strays, ended, agentServer } = onStage([]);
+  attempts.told(place, makeLine());
+  agentServer.isReached = false;
+  strays.gone('uid-build');
+  attempts.closed(place);
+  await clock.advance(60_000);
+  assert.deepEqual([ended.length, attempts.unended('uid-build'), clock.pending], [1, [], 0]);
 });

@@ -1,4 +1,5 @@
 import type { Task } from '#api/task.ts';
+import { backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
 import type { Cache } from '#kube/cache.ts';
@@ -24,20 +25,26 @@ export interface StraysOptions {
   readonly attempts: Attempts;
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
-  /** Ends an attempt where it goes on. */
-  readonly end: (key: string) => Promise<void>;
+  /** Ends an attempt where it goes on. False: it was not reached. */
+  readonly end: (key: string) => Promise<boolean>;
 }
+
+/** Of what was not reached; in milliseconds. */
+const pauses = { initial: 1_000, max: 30_000 };
 
 /** Another controller's Task may be younger than what this cache has seen. In milliseconds. */
 const doubtMs = 10_000;
 /** Uids of Tasks that have gone; an attempt is told of soon after its Task, or never. */
 const mostGone = 10_000;
+/** Uids that are in doubt at the same time: an agent-server may make up as many as it likes. */
+const mostDoubts = 10_000;
 
 export function createStrays({ tasks, attempts, clock, log, end }: StraysOptions): Strays {
   const seenToGo = new Set<string>();
-  /** Keys of attempts that are being ended. */
-  const ending = new Set<string>();
+  /** Keys of attempts that are being ended, and how to leave off. */
+  const ending = new Map<string, () => void>();
   const doubts = new Map<string, () => void>();
+  let isClosed = false;
 
   function isThere(uid: string): boolean {
     return tasks.byIndex(uidIndex, uid).length > 0;
@@ -47,10 +54,21 @@ export function createStrays({ tasks, attempts, clock, log, end }: StraysOptions
     if (keys.length === 0) attempts.forget(uid);
     for (const key of keys) {
       if (ending.has(key)) continue;
-      ending.add(key);
       log.info('an attempt whose Task is gone is cancelled', { key });
-      void end(key).finally(() => ending.delete(key));
+      void tryEnd(key, uid, 1);
     }
+  }
+  async function tryEnd(key: string, uid: string, failures: number): Promise<void> {
+    ending.set(key, () => undefined);
+    const isHeard = await end(key);
+    if (isClosed) return;
+    ending.delete(key);
+    const goesOn = attempts.unended(uid).some((unended) => attempts.holders(unended).length > 0);
+    // Nobody is there who could go on with it; who comes tells of it anew.
+    if (!goesOn && !isThere(uid)) attempts.forget(uid);
+    if (isHeard || !goesOn || isThere(uid)) return;
+    const again = () => void tryEnd(key, uid, failures + 1);
+    ending.set(key, clock.after(backoffDelay(pauses, failures), again));
   }
   function judge(uid: string): void {
     doubts.delete(uid);
@@ -70,14 +88,15 @@ export function createStrays({ tasks, attempts, clock, log, end }: StraysOptions
     told(key) {
       const { uid = '' } = splitKey(key) ?? {};
       if (seenToGo.has(uid)) return endAll(uid);
-      if (!doubts.has(uid))
+      if (!doubts.has(uid) && doubts.size < mostDoubts)
         doubts.set(
           uid,
           clock.after(doubtMs, () => judge(uid)),
         );
     },
     close() {
-      for (const cancel of doubts.values()) cancel();
+      isClosed = true;
+      for (const cancel of [...doubts.values(), ...ending.values()]) cancel();
     },
   };
 }

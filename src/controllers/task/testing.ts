@@ -63,6 +63,7 @@ export function makeFacts(task: Task, facts: Partial<TaskFacts> = {}): TaskFacts
     own: [],
     strays: [],
     unnoted: false,
+    needed: false,
     identity: 'here',
     now: noon,
     ...facts,
@@ -75,6 +76,7 @@ export function makeAttempt(attempt: Partial<AttemptFacts> = {}): AttemptFacts {
     holder: undefined,
     trouble: undefined,
     ask: { type: 'ask', instance: 'demo-i0', known: false },
+    noRoom: false,
     isLost: false,
     ...attempt,
   };

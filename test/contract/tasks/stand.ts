@@ -118,7 +118,7 @@ async function control(client: Client, identity: string, address: string): Promi
     createInformer<T>({ ...common, client, resource, indexes });
   const tasks = inform<Task>(taskResource, taskIndexes);
   const agents = inform<Agent>(agentResource);
-  const attempts = createAttempts(systemClock);
+  const attempts = createAttempts(systemClock, tasks.cache);
   const events = { event: () => undefined, stop: async () => undefined };
   const controller = createTaskController({ ...common, client, tasks, agents, attempts, events, identity });
   const reports = createAgentReports({

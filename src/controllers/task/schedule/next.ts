@@ -10,6 +10,8 @@ export interface ScheduleFacts {
   readonly times: CronTimes;
   /** Tasks that it made and that are there. */
   readonly made: readonly Task[];
+  /** Names of those of them that Tasks depend on which have not ended. */
+  readonly needed: ReadonlySet<string>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -29,7 +31,7 @@ export function nextScheduled(facts: ScheduleFacts, schedule: Schedule): Step<Ch
   const done = doneUntil(task);
   const due = times.lastDue(done, now);
   const remove = surplus(facts, schedule, done);
-  const active = facts.made.filter((made) => !isFinal(made) && made.metadata.deletionTimestamp === undefined);
+  const active = activeOf(facts, due);
   if (task.spec.suspend) return { status: { phase: 'Held', ...lastTime(task) }, remove };
   if (due === undefined) return { ...quiet(facts, lastTime(task), done), remove };
   const deadline = due + schedule.startingDeadlineSeconds * 1000;
@@ -49,6 +51,14 @@ export function nextScheduled(facts: ScheduleFacts, schedule: Schedule): Step<Ch
     remove: [...remove, ...replaced.map(({ metadata }) => metadata)],
     notices: replaced.map((old) => replacement(old, due)),
   };
+}
+
+/** But for the one of the time that is due, which is there when that could not be noted. */
+function activeOf({ task, made }: ScheduleFacts, due: number | undefined): Task[] {
+  const own = due === undefined ? undefined : stampedName(task, due);
+  return made
+    .filter((one) => !isFinal(one) && one.metadata.deletionTimestamp === undefined)
+    .filter(({ metadata }) => metadata.name !== own);
 }
 
 /** Until when times are done with. */
@@ -93,16 +103,16 @@ function replacement(old: Task, due: number): Notice {
 
 /**
  * Ended Tasks beyond the limits, the oldest first. The one of a time that is not done with stays: its name is what
- * keeps another one from being made.
+ * keeps another one from being made. So do those that others wait for, which the limits do not count.
  */
 function surplus(
-  { task, made }: ScheduleFacts,
+  { task, made, needed }: ScheduleFacts,
   schedule: Schedule,
   done: number,
 ): readonly Task['metadata'][] {
   const ended = made
     .filter((old) => isFinal(old) && old.metadata.deletionTimestamp === undefined)
-    .filter((old) => timeOf(old, task) <= done)
+    .filter((old) => timeOf(old, task) <= done && !needed.has(old.metadata.name))
     .toSorted((a, b) => timeOf(b, task) - timeOf(a, task));
   const good = ended.filter(({ status }) => status?.phase === 'Succeeded');
   const bad = ended.filter(({ status }) => status?.phase !== 'Succeeded');

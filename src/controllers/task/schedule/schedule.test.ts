@@ -103,10 +103,16 @@ const base = (schedule: object = {}, last?: string, spec: object = {}): Task => 
   status: last === undefined ? {} : { lastScheduleTime: `2026-01-01T${last}Z` },
 });
 
-function look(task: Task, now: number, made: readonly Task[] = []): Step<NonNullable<Task['status']>> {
+function look(
+  task: Task,
+  now: number,
+  made: readonly Task[] = [],
+  needed: readonly string[] = [],
+): Step<NonNullable<Task['status']>> {
   const { schedule } = task.spec;
   assert.ok(schedule);
-  return nextScheduled({ task, times: timesOf(schedule.cron), made, now }, schedule);
+  const facts = { task, times: timesOf(schedule.cron), made, needed: new Set(needed), now };
+  return nextScheduled(facts, schedule);
 }
 
 function child(task: Task, time: string, phase: NonNullable<Task['status']>['phase']): Task {
@@ -215,5 +221,20 @@ describe('A Task with a schedule', () => {
     ];
     const { gone } = says(look({ ...task }, at('10:30:00'), made));
     assert.deepEqual(gone, ['08:00', '10:00']);
+  });
+
+  it('keeps those beyond its limits that others wait for', () => {
+    const task = base({ successfulHistoryLimit: 0 }, '10:00:00');
+    const made = [child(task, '08:00:00', 'Succeeded'), child(task, '09:00:00', 'Succeeded')];
+    const needed = [stampedName(task, at('08:00:00'))];
+    assert.deepEqual(says(look(task, at('10:30:00'), made, needed)).gone, ['09:00']);
+  });
+
+  it('does not take the one of a time that could not be noted for an earlier one', () => {
+    for (const concurrencyPolicy of ['Replace', 'Forbid']) {
+      const task = base({ concurrencyPolicy }, '11:00:00');
+      const step = look(task, at('12:00:01'), [child(task, '12:00:00', 'Running')]);
+      assert.deepEqual(says(step), { ...nothing, last: '12:00', next: '13:00', made: ['12:00'] });
+    }
   });
 });
