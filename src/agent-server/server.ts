@@ -12,6 +12,7 @@ import { createReplayWindow } from '#wire/replay.ts';
 import { cancelTaskPath, tasksPath } from '#wire/tasks.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
+import { announceAll } from './announce-all.ts';
 import { buildSource } from './build-source.ts';
 import { forInstance, readKeys } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
@@ -20,7 +21,6 @@ import { apiProxy } from './http/api-proxy.ts';
 import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
 import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
-import { tellQueueNews } from './http/queue-news.ts';
 import { queueStateHandler } from './http/queue-state.ts';
 import { staticFiles } from './http/static-files.ts';
 import {
@@ -31,9 +31,8 @@ import {
   serveHealth,
   taskStatusHandler,
 } from './http/surfaces.ts';
-import { tellTaskChanges, unendedTaskLines } from './http/task-lines.ts';
+import { unendedTaskLines } from './http/task-lines.ts';
 import { cancelTaskHandler, tasksHandler } from './http/tasks.ts';
-import { announceChanges } from './mcp/announce.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
 import { createSubscriptions } from './mcp/listen.ts';
@@ -108,16 +107,17 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const services = createServices(options, settings, source, keys);
   let stopping = false;
   let activity: Activity | undefined;
+  const status = () => (stopping ? stopped : source.status);
   const changes = createChanges({
     clock,
     guard: services.guard,
     instance: config.agent.instance,
     maxStreams: settings.maxStreams,
-    state: () => ({ ...stateOf(source, services.listing()), idle: activity?.idle ?? false }),
+    maxUnreadBytes: settings.maxUnreadChangesBytes,
+    state: () => ({ ...stateOf(source, services.listing()), ...status(), idle: activity?.idle ?? false }),
     beginning: () => unendedTaskLines(tasks),
   });
-  const stopAnnouncing = announceAll({ services, changes, tasks, log });
-  const status = () => (stopping ? { ready: false, reason: 'Stopping' } : source.status);
+  const announcing = announceAll({ services, changes, tasks, clock, log });
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
   const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets });
   const server = createHttpServer(routes, log);
@@ -143,13 +143,16 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     async close() {
       stopping = true;
       activity?.close();
-      await shutDown({ server, requests, source, services, changes, queue, stopAnnouncing, settings, clock });
+      await shutDown({ server, requests, source, services, changes, queue, ...announcing, settings, clock });
       await mainProcess?.stop();
       forwards.close();
       await spawner.close();
     },
   };
 }
+
+/** What it says of itself once it was asked to end. */
+const stopped = { ready: false, reason: 'Stopping', message: 'The agent-server stops.' };
 
 /** The agent's own process, which runs beside the tools: it may be their upstream. */
 function startMainProcess(options: AgentServerOptions, settings: Settings): MainProcess | undefined {
@@ -228,22 +231,6 @@ function createServices(
       listing ??= createListing(source.catalog);
       return listing;
     },
-  };
-}
-
-interface Announced extends Pick<Surfaces, 'services' | 'changes' | 'tasks'> {
-  readonly log: Log;
-}
-
-/** To clients and controller: what changes in the lists, of the queue, and of the controller's tasks. */
-function announceAll({ services, changes, tasks, log }: Announced): () => void {
-  const stopLists = announceChanges(services, changes);
-  const stopQueue = tellQueueNews({ tasks, clock: services.clock, send: changes.tell });
-  const stopTasks = tellTaskChanges({ tasks, clock: services.clock, send: changes.tell, log });
-  return () => {
-    stopLists();
-    stopQueue();
-    stopTasks();
   };
 }
 

@@ -49,6 +49,8 @@ export const defaultSettings = {
   sessionIdleMs: 3_600_000,
   /** Open event streams (session streams and subscriptions). */
   maxStreams: 1024,
+  /** Bytes that may wait for one reader of the agent-server's changes; one that leaves more unread is cut off. */
+  maxUnreadChangesBytes: 16 * mebibyte,
   /** Milliseconds of silence after which an answer becomes an event stream with keep-alive comments. */
   keepAliveMs: 15_000,
   /** Milliseconds after which the answer to a client of 2025-11-25 becomes a stream that it can take up again. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
 import { changesBinding } from '#wire/binding.ts';
@@ -18,7 +19,10 @@ export interface Changes {
   update(): void;
   /** Sends another line to whoever listens now. */
   tell(line: AgentServerChange): void;
-  close(): void;
+  /** Streams that are open. */
+  readonly size: number;
+  /** Ends the streams. Resolves when what was told is on its way to those who read. */
+  close(): Promise<void>;
 }
 
 export interface ChangesOptions {
@@ -27,6 +31,8 @@ export interface ChangesOptions {
   readonly instance: string;
   readonly state: () => StateLine;
   readonly maxStreams: number;
+  /** Bytes that may wait for one reader; one that leaves more unread is cut off, and hears the state when it comes back. */
+  readonly maxUnreadBytes: number;
   /** What is told at the beginning of a stream besides the state. Default: nothing. */
   readonly beginning?: () => Promise<readonly AgentServerChange[]>;
 }
@@ -36,8 +42,14 @@ export function createChanges(options: ChangesOptions): Changes {
   let last = '';
   let cancelPing = options.clock.after(pingMs, ping);
 
+  function tell(line: AgentServerChange): void {
+    for (const stream of streams) {
+      if (stream.writableLength > options.maxUnreadBytes) stream.destroy();
+      else writeLine(stream, line);
+    }
+  }
   function ping(): void {
-    for (const stream of streams) writeLine(stream, { type: 'ping' });
+    tell({ type: 'ping' });
     cancelPing = options.clock.after(pingMs, ping);
   }
   return {
@@ -60,14 +72,17 @@ export function createChanges(options: ChangesOptions): Changes {
       const line = JSON.stringify(state);
       if (line === last) return;
       last = line;
-      for (const stream of streams) writeLine(stream, state);
+      tell(state);
     },
-    tell(line) {
-      for (const stream of streams) writeLine(stream, line);
+    tell,
+    get size() {
+      return streams.size;
     },
-    close() {
+    async close() {
       cancelPing();
+      const ends = [...streams].map((stream) => once(stream, 'close').catch(() => undefined));
       for (const stream of streams) stream.end();
+      await Promise.all(ends);
     },
   };
 }

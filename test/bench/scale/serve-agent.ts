@@ -38,7 +38,14 @@ export function serveAgent({ listen, instance, principal, key }: AgentServerOrde
   const clock = systemClock;
   const replay = createReplayWindow({ clock });
   const guard = createGuard(createVerifier({ keys: [key], audience: principal, instance, clock, replay }));
-  const changes = createChanges({ clock, guard, instance, state: () => state, maxStreams: 8 });
+  const changes = createChanges({
+    clock,
+    guard,
+    instance,
+    state: () => state,
+    maxStreams: 8,
+    maxUnreadBytes: 1_000_000,
+  });
   const exact = new Map([
     [proofPath, proofHandler(() => [key], instance)],
     ['/changes', changes.handler],
