@@ -9,7 +9,8 @@ import type { Progress } from '../source.ts';
  * with reason Interrupted. Order is that of priority, then that of enqueueing.
  *
  * What writes rejects with StoreError (QueueUnavailable, QueueDamaged, QueueInUse, SchemaTooNew) when it cannot be
- * recorded, and then nothing of it was kept. What only reads works on while nothing can be written.
+ * recorded, and then nothing of it was kept, but that a `cancel` or `answer` may have been when the store's thread
+ * ended. What only reads works on while nothing can be written.
  */
 export interface TaskQueue {
   /**

@@ -93,7 +93,8 @@ export class StoreLink {
 
   async #start(): Promise<StoreClient> {
     const { folder, imports, limits, clock, held } = this.#options;
-    const data = { folder, imports, limits, held: held(), now: clock.now() };
+    const lost = this.#client?.lost ?? [];
+    const data = { folder, imports, limits, held: held(), lost, now: clock.now() };
     try {
       const client = await openStore(await this.#options.startThread(data), this.#options.onChange);
       this.#client = client;

@@ -13,7 +13,12 @@ export interface StoreClient {
   readonly counts: StoredCounts;
   /** True once the thread has ended: nothing can be asked any more. */
   readonly isOver: boolean;
-  /** Resolves when it was carried out and is on disk. Rejects with StoreError, and then nothing of it was kept. */
+  /** What was with the thread when it ended: it may have been carried out. To be given to the next thread. */
+  readonly lost: readonly Operation[];
+  /**
+   * Resolves when it was carried out and is on disk. Rejects with StoreError, and then nothing of it was kept, or what
+   * was is undone by the next thread, as far as `LostBatch` says.
+   */
   ask<O extends Operation>(operation: O): Promise<Answers[O['type']]>;
   /** Waits for what was asked before. */
   close(): Promise<void>;
@@ -38,6 +43,7 @@ export function openStore(worker: Worker, onChange: (change: StoredChange) => vo
 
 class ThreadClient implements StoreClient {
   notes: readonly OpeningNote[] = [];
+  lost: readonly Operation[] = [];
   counts: StoredCounts = noCounts;
   readonly #worker: Worker;
   readonly #onChange: (change: StoredChange) => void;
@@ -135,6 +141,7 @@ class ThreadClient implements StoreClient {
   #fail(error: Error): void {
     this.#failure ??= error;
     this.#opened.reject(this.#failure);
+    if (this.#flying !== undefined) this.lost = this.#flying.map(({ operation }) => operation);
     for (const asked of [...(this.#flying ?? []), ...this.#waiting]) asked.reject(this.#failure);
     this.#flying = undefined;
     this.#waiting = [];

@@ -14,6 +14,7 @@ import {
   isDiskFull,
 } from './database.ts';
 import { type ImportNote, importFiles, interrupted, moveAside } from './import-file.ts';
+import { LostBatch } from './lost-batch.ts';
 import {
   type Answer,
   defaultLimits,
@@ -24,7 +25,7 @@ import {
 } from './operations.ts';
 import { openResultFiles, type ResultFiles } from './result-files.ts';
 import { Retention } from './retention.ts';
-import { checkedColumns, checkRow, type TaskRow } from './rows.ts';
+import { checkedColumns, checkRow, type TaskRow, toChange } from './rows.ts';
 import { StoreError } from './store-error.ts';
 import { Tally } from './tally.ts';
 import { TaskTable } from './tasks.ts';
@@ -41,11 +42,13 @@ export interface StoreOptions {
   readonly limits: StoreLimits;
   /** Ids of tasks that run in this process: the store was closed under them, they were not. */
   readonly held: readonly string[];
+  /** What the last thread of this process was asked, and did not answer before it ended. */
+  readonly lost: readonly Operation[];
   /** Files of the reference whose tasks are taken over, beside one that has the folder's name. */
   readonly imports: readonly string[];
 }
 
-const defaults: StoreOptions = { limits: defaultLimits, held: [], imports: [] };
+const defaults: StoreOptions = { limits: defaultLimits, held: [], lost: [], imports: [] };
 
 /**
  * The queue's tables, for one process at a time. Calls block until the disk has said that it has what was written, so
@@ -57,6 +60,7 @@ export class TaskStore {
   readonly #options: StoreOptions;
   readonly #tally = new Tally();
   readonly #files: ResultFiles;
+  readonly #lost: LostBatch;
   #database: Database;
   #tasks: TaskTable;
   #retention: Retention;
@@ -74,6 +78,7 @@ export class TaskStore {
   constructor(folder: string, now: number, options: Partial<StoreOptions> = {}) {
     this.#options = { ...defaults, ...options };
     this.#path = join(folder, 'tasks.sqlite');
+    this.#lost = new LostBatch(this.#options.lost);
     this.#files = guard(this.#path, () => {
       moveAside(folder);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -167,7 +172,7 @@ export class TaskStore {
 
   #together(operation: Operation): Answer {
     try {
-      return carryOut(this.#tasks, this.#retention, operation);
+      return this.#carryOut(operation);
     } catch (error) {
       throw this.#isOfDisk(error) ? error : new OneFailed();
     }
@@ -177,7 +182,7 @@ export class TaskStore {
     const [told, written, dropped] = [this.#changes.length, this.#written.length, this.#dropped.length];
     const restore = this.#tally.mark();
     try {
-      return this.#database.apart(() => carryOut(this.#tasks, this.#retention, operation));
+      return this.#database.apart(() => this.#carryOut(operation));
     } catch (error) {
       if (this.#isOfDisk(error)) throw error;
       restore();
@@ -186,6 +191,10 @@ export class TaskStore {
       for (const file of this.#written.splice(written)) this.#files.remove(file);
       return failureOf(error, this.#path);
     }
+  }
+
+  #carryOut(operation: Operation): Answer {
+    return this.#lost.isDone(operation) || carryOut(this.#tasks, this.#retention, operation);
   }
 
   /** Nothing else of the transaction could be done either. */
@@ -198,7 +207,9 @@ export class TaskStore {
     this.#checkRows();
     this.#database.begin();
     const notes = importFiles(this.#database, folder, this.#options.imports, now);
+    this.#lost.undo(this.#database, this.#options.held);
     this.#tally.read(this.#database);
+    for (const row of this.#lost.changed(this.#database)) this.#changes.push(toChange(row));
     const rows = this.#database.all(
       "SELECT * FROM tasks WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq",
       JSON.stringify(this.#options.held),

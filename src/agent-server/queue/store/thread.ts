@@ -38,6 +38,7 @@ export interface ThreadData {
   /** Each default as the store has it. */
   readonly limits?: StoreLimits;
   readonly held?: readonly string[];
+  readonly lost?: readonly Operation[];
   readonly imports?: readonly string[];
 }
 
