@@ -350,6 +350,7 @@ test('an Agent that is gone without its finalizer takes its sandbox along, not i
   assert.equal(await stage.forget(id), true);
   assert.deepEqual(stage.removed, [{ retain: true }, { retain: true }]);
   assert.deepEqual(stage.forgotten, [id.uid, id.uid], 'the driver need not remember it either');
+  assert.deepEqual(new Set(stage.left), new Set(['leave']), 'what becomes of its tasks is still told');
 });
 
 test('a deleted Agent leaves the API only when its sandbox is gone', async () => {
