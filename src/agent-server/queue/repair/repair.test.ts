@@ -10,8 +10,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import type { Operation, StoredTask } from '../store/operations.ts';
+import { stateSumOf } from '../store/rows.ts';
 import { TaskStore } from '../store/store.ts';
 import { repairQueue } from './repair.ts';
 import { reportText } from './report-text.ts';
@@ -68,6 +70,23 @@ function spoil(folder: string, page: number): void {
 }
 
 describe('the repair of a queue', () => {
+  it('takes away a number that cannot be read back, and keeps its task', (t) => {
+    const folder = makeQueue(t);
+    const database = new DatabaseSync(join(folder, 'tasks.sqlite'));
+    database.function(
+      'state_sum_of',
+      { deterministic: true, varargs: true, useBigIntArguments: true },
+      (...values) => stateSumOf(values.map((value) => (typeof value === 'bigint' ? Number(value) : value))),
+    );
+    database.prepare('UPDATE tasks SET ttl_ms = ? WHERE id = ?').run(1e18, idOf(7));
+    database.close();
+    assert.throws(() => new TaskStore(folder, 0), { code: 'QueueDamaged', remedy: /repair-queue/ });
+    const report = repairQueue(folder, 0);
+    assert.deepEqual([report.kept, report.lostIds, report.withoutState], [60, [], []]);
+    const found = tasksOf(folder).find(({ id }) => id === idOf(7));
+    assert.deepEqual([found?.status, found?.ttlMs, found?.key], ['pending', null, 'k7']);
+  });
+
   it('keeps everything of one that is whole, in its order, and the old files beside it', (t) => {
     const folder = makeQueue(t);
     const before = tasksOf(folder);

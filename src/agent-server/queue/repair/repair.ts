@@ -84,7 +84,8 @@ function writeRepaired(folder: string, part: string, now: number): Omit<RepairRe
       if (known !== row) withoutState.push(String(row['id']));
       const whole = withResult(known, join(folder, 'results'), join(part, 'results'));
       if (whole !== known) withoutResult.push(String(row['id']));
-      return { ...whole, state_sum: stateSumOfRow(whole) };
+      const readable = withReadableNumbers(whole);
+      return { ...readable, state_sum: stateSumOfRow(readable) };
     });
     const { lostIds, unreadable } = salvage;
     return { ...countByStatus(kept), lostIds, unreadable, withoutResult, withoutState, log: reading.state };
@@ -173,6 +174,13 @@ function withState(row: Row, now: number): Row {
     ...{ reason: 'Interrupted', error: 'What became of it was lost with a damaged queue' },
     ...{ log_tail: '', log_sequence: 0, log_truncated: 0 },
   };
+}
+
+/** Without limits of time that are larger than a number that can be read back. */
+function withReadableNumbers(row: Row): Row {
+  const isUnsafe = (name: string) => typeof row[name] === 'number' && !Number.isSafeInteger(row[name]);
+  const unsafe = ['timeout_ms', 'ttl_ms', 'forget_at'].filter(isUnsafe);
+  return { ...row, ...Object.fromEntries(unsafe.map((name) => [name, null])) };
 }
 
 /** The row as it is, with its result's file copied, or without the result when that is not what was written. */

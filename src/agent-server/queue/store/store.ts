@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf, messageOf } from '#kit/errors.ts';
 import { checkFiles } from '../repair/check-files.ts';
 import { answerLength, longestBatch } from './batch.ts';
 import { carryOut, sweep } from './carry-out.ts';
@@ -230,7 +231,9 @@ export class TaskStore {
     try {
       for (const row of this.#database.lists(`SELECT ${checkedColumns} FROM tasks`)) checkRow(row);
     } catch (error) {
-      throw error instanceof StoreError ? damaged(this.#path, error.message, error) : error;
+      // A number that is larger than what is written.
+      const isDamage = error instanceof StoreError || codeOf(error) === 'ERR_OUT_OF_RANGE';
+      throw isDamage ? damaged(this.#path, messageOf(error), error) : error;
     }
   }
 
