@@ -16,7 +16,11 @@ export function dumpOf(folder: string): Dump {
   const store = new TaskStore(folder, 5_000);
   try {
     const [listed] = store.apply([list]) as [StoredTask[]];
-    const tasks = listed.map(({ id }) => store.apply([{ type: 'get', id }])[0] as StoredTask);
+    const tasks = listed.map(({ id }) => {
+      const [task] = store.apply([{ type: 'get', id }]);
+      if (task instanceof Error) throw task;
+      return task as StoredTask;
+    });
     return { dump: JSON.stringify(tasks), tasks, notes: store.notes };
   } finally {
     store.close();

@@ -54,7 +54,11 @@ const open = (folder: string, limits: Partial<StoreLimits> = {}, now = 0) =>
 /** Whole, with results. */
 const all = (store: TaskStore) => {
   const listed = store.apply([list])[0] as StoredTask[];
-  return store.apply(listed.map(({ id }) => ({ type: 'get', id }))) as StoredTask[];
+  return listed.map(({ id }) => {
+    const [task] = store.apply([{ type: 'get', id }]);
+    if (task instanceof Error) throw task;
+    return task as StoredTask;
+  });
 };
 
 /** What is on disk while the process that wrote it still has it open: as when it is killed now. */
