@@ -64,6 +64,15 @@ test('an end of what is no longer the present attempt is tried again after a whi
   assert.equal(await caller.carryOut(ended, end), 5_000);
 });
 
+test('another instance that says it has the attempt, and is not reached, is not asked at once again', async () => {
+  const { attempts, caller } = onStage([new Error('connection refused'), { kind: 'taken', task: makeLine() }]);
+  const other = { ...place, instance: 'other', agent: { ...place.agent, name: 'other' } };
+  attempts.opened(other);
+  attempts.told(other, makeLine());
+  assert.deepEqual(attempts.holders(key), [other, place]);
+  assert.equal(await caller.carryOut(held, end), 5_000);
+});
+
 test('what an instance knows nothing of does not go on there', async () => {
   const { attempts, caller } = onStage([{ kind: 'unknown' }]);
   assert.equal(await caller.end(key), true);

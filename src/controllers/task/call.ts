@@ -78,8 +78,9 @@ export function createCaller({ attempts, links, log }: CallerOptions): Caller {
     let waitMs: number | undefined;
     for (const key of keys) {
       if (await end(key)) continue;
-      // What failed for the present attempt says itself when it is tried again.
-      if (isClaimed(task) && key === currentKey(task)) return 0;
+      // What failed for the present attempt, where that is, says itself when it is tried again.
+      const isPresent = isClaimed(task) && key === currentKey(task);
+      if (isPresent && attempts.trouble(key) !== undefined) return 0;
       waitMs = endAgainMs;
     }
     return waitMs;
