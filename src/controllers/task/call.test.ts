@@ -65,7 +65,10 @@ test('an end of what is no longer the present attempt is tried again after a whi
 });
 
 test('another instance that says it has the attempt, and is not reached, is not asked at once again', async () => {
-  const { attempts, caller } = onStage([new Error('connection refused'), { kind: 'taken', task: makeLine() }]);
+  const { attempts, caller } = onStage([
+    new Error('connection refused'),
+    { kind: 'taken', task: makeLine() },
+  ]);
   const other = { ...place, instance: 'other', agent: { ...place.agent, name: 'other' } };
   attempts.opened(other);
   attempts.told(other, makeLine());
