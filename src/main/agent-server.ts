@@ -100,7 +100,7 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   const { startAgentServer } = await import('#agent-server/server.ts');
   const { forInstance } = await import('#agent-server/config/agent-config.ts');
   const { overImage } = await import('#agent-server/config/image-environment.ts');
-  const read = forInstance(await readConfig(invocation), invocation.instance);
+  const read = forInstance(await readConfig(invocation), withSlot(invocation.instance));
   const config = invocation.inImage ? { ...read, env: overImage(read.env, process.env) } : read;
   const server = await startAgentServer({
     config,
@@ -121,6 +121,14 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+/** A pod says which replica it is by a variable: earlier versions, which its controller may start, know no argument for it. */
+function withSlot(instance: string | undefined): string | undefined {
+  const slot = process.env['PLOINKY_SLOT'];
+  return instance === undefined || slot === undefined || instance.includes('/')
+    ? instance
+    : `${instance}/${slot}`;
 }
 
 /** New keys come while the agent-server runs. */

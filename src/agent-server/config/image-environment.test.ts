@@ -10,6 +10,7 @@ test('an agent has its image’s environment, its own variables over it, and the
     HOSTNAME: 'pod-1',
     KUBERNETES_SERVICE_HOST: '10.96.0.1',
     PLOINKY_INSTANCE: 'uid',
+    PLOINKY_SLOT: '0',
     TOOL_HOME: '/opt/tool',
   };
   const own = { PATH: '/Agent/bin:/usr/bin', NODE_PATH: '/code/node_modules', LANG: 'C.UTF-8', KEY: 'k' };

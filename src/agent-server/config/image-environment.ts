@@ -1,7 +1,7 @@
 /** Lists of folders: the image's come first, for its author knows where its programs are. */
 const folderLists: readonly string[] = ['PATH', 'NODE_PATH', 'PYTHONPATH'];
 /** What a container runtime and a cluster add for the agent-server itself. */
-const notTheImages = /^(HOSTNAME|PLOINKY_INSTANCE|KUBERNETES_.*)$/;
+const notTheImages = /^(HOSTNAME|PLOINKY_INSTANCE|PLOINKY_SLOT|KUBERNETES_.*)$/;
 
 /**
  * The environment of an agent that runs in an image: the image's own (`ENV` of its Dockerfile), and over it what the

@@ -62,8 +62,9 @@ export async function startReplica(
   });
   const file = join(folder, `${pod.uid}.json`);
   await writeFile(file, JSON.stringify(config));
-  const args = ['--config-file', file, '--instance', `${pod.uid}/${pod.slot}`, '--listen', '127.0.0.1:0'];
+  const args = ['--config-file', file, '--instance', pod.uid, '--listen', '127.0.0.1:0'];
   const child = spawn(process.execPath, [spawnerCommand[1] ?? '', ...args], {
+    env: { ...process.env, PLOINKY_SLOT: String(pod.slot) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(child, 'exit');

@@ -15,7 +15,7 @@ import { podView } from './view.ts';
 export const sidecarName = 'agent-server';
 export const mainName = 'agent';
 
-/** For the agent-server's own arguments. */
+/** For the agent-server itself. No argument: the bundle may be an earlier version's, which would not know it. */
 const slotVariable = 'PLOINKY_SLOT';
 
 /** Key of the agent's Secret that holds one variable of the agent's own program. */
@@ -56,7 +56,7 @@ function agentServer(
 ): Container {
   const image = imageOf(workload, settings);
   const config = ['--config-file', `${paths.agentConfig}/config.json`];
-  const instance = `$(${instanceVariable})/$(${slotVariable})`;
+  const instance = `$(${instanceVariable})`;
   const listen = ['--instance', instance, '--in-image', '--listen', `0.0.0.0:${mcpPort}`];
   return {
     ...common(name, image, resources, settings),
