@@ -1,9 +1,8 @@
-import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import type { TaskQueue } from '#agent-server/queue/queue.ts';
-import { closeInheritedDescriptors } from '#kit/descriptors.ts';
 import { pass } from './failpoints.ts';
+import { runSpawnerOn } from './run-spawner.ts';
 
 /*
  * The parts of an agent-server that a queued command goes through, and nothing else: store, queue, runner, spawner.
@@ -14,16 +13,6 @@ import { pass } from './failpoints.ts';
 const [mode = '', generation = ''] = process.argv.slice(2);
 if (mode === 'spawner') await runSpawnerOn(generation);
 else await serve(mode);
-
-async function runSpawnerOn(name: string): Promise<void> {
-  const { runSpawner } = await import('#agent-server/spawner/spawner.ts');
-  closeInheritedDescriptors([3]);
-  runSpawner({
-    connection: new Socket({ fd: 3 }),
-    generation: name,
-    onEnd: () => process.kill(process.pid, 'SIGKILL'),
-  });
-}
 
 async function serve(folder: string): Promise<void> {
   const { createTaskQueue } = await import('#agent-server/queue/durable-queue.ts');

@@ -1,10 +1,9 @@
 import { request } from 'node:http';
-import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { closeInheritedDescriptors } from '#kit/descriptors.ts';
 import type { TaskLine } from '#wire/task-line.ts';
 import { pass } from './failpoints.ts';
+import { runSpawnerOn } from './run-spawner.ts';
 
 /*
  * A whole agent-server, and in the same process whoever orders of it by HTTP, as the controller does. It obeys and says
@@ -13,17 +12,6 @@ import { pass } from './failpoints.ts';
 const [mode = '', generation = ''] = process.argv.slice(2);
 if (mode === 'spawner') await runSpawnerOn(generation);
 else await serve(mode);
-
-async function runSpawnerOn(name: string): Promise<void> {
-  const { runSpawner } = await import('#agent-server/spawner/spawner.ts');
-  closeInheritedDescriptors([3]);
-  runSpawner({
-    connection: new Socket({ fd: 3 }),
-    generation: name,
-    reaper: undefined,
-    onEnd: () => process.kill(process.pid, 'SIGKILL'),
-  });
-}
 
 async function serve(folder: string): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
