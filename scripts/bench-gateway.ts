@@ -5,6 +5,7 @@ import { gatewayBoot } from '../test/bench/gateway/boot.ts';
 import { gatewayCalls } from '../test/bench/gateway/calls.ts';
 import { gatewayFanOut } from '../test/bench/gateway/fan-out.ts';
 import { type Bench, type BenchResult, CannotRun } from '../test/bench/harness/bench.ts';
+import { chooseBenches } from '../test/bench/harness/choose-benches.ts';
 import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { BenchScope, checkout } from '../test/bench/harness/scope.ts';
 
@@ -18,13 +19,7 @@ const { values, positionals } = parseArgs({
   options: { out: { type: 'string' }, profile: { type: 'boolean', default: false } },
 });
 const folder = values.out ?? join(checkout, '.out/bench-gateway');
-const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  console.error(
-    `No such bench: ${unknown.join(', ')}. There are ${benches.map(({ name }) => name).join(', ')}.`,
-  );
-  process.exit(2);
-}
+const chosen = chooseBenches(benches, positionals);
 
 async function measure(bench: Bench): Promise<BenchResult> {
   const scope = new BenchScope(values.profile ? join(folder, 'profiles', bench.name) : undefined);
@@ -47,5 +42,4 @@ async function measure(bench: Bench): Promise<BenchResult> {
   }
 }
 
-const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 process.exit(await runBenches(chosen, folder, measure));

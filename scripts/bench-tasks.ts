@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { commandTool } from '../test/bench/command-tool.ts';
 import type { Bench } from '../test/bench/harness/bench.ts';
+import { chooseBenches } from '../test/bench/harness/choose-benches.ts';
 import { measureBench } from '../test/bench/harness/measure.ts';
 import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { checkout } from '../test/bench/harness/scope.ts';
@@ -28,12 +29,5 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { out: { type: 'string', default: join(checkout, '.out/bench-tasks') } },
 });
-const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  console.error(
-    `No such bench: ${unknown.join(', ')}. There are ${benches.map(({ name }) => name).join(', ')}.`,
-  );
-  process.exit(2);
-}
-const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const chosen = chooseBenches(benches, positionals);
 process.exit(await runBenches(chosen, values.out, measureBench));

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { chooseBenches } from '../test/bench/harness/choose-benches.ts';
 import { measureBench } from '../test/bench/harness/measure.ts';
 import { runBenches } from '../test/bench/harness/run-benches.ts';
 import { checkout } from '../test/bench/harness/scope.ts';
@@ -26,11 +27,5 @@ if (!(share > 0 && share <= 1) || !Number.isSafeInteger(seed)) {
   process.exit(2);
 }
 const benches = durabilityBenches({ share, seed });
-const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  const names = benches.map(({ name }) => name).join(', ');
-  console.error(`No such bench: ${unknown.join(', ')}. There are ${names}.`);
-  process.exit(2);
-}
-const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const chosen = chooseBenches(benches, positionals);
 process.exit(await runBenches(chosen, values.out ?? join(checkout, '.out/durability'), measureBench));
