@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
+import { classifyAddress } from '#api/classify-address.ts';
 import { type EgressRule, egressAllows } from '#api/egress.ts';
-import { classifyAddress, listsPrivateRange } from './addresses.ts';
+import { listsPrivateRange } from './addresses.ts';
 import type { Caller } from './callers.ts';
 import { EgressRefusal } from './errors.ts';
 
