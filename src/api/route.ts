@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { authSchema } from './agent/auth.ts';
 import type { apiVersion } from './group.ts';
 import { conditionsSchema, type KubeObject } from './meta.ts';
 import {
@@ -6,7 +7,6 @@ import {
   backendSchema,
   limitsSchema,
   rateLimitSchema,
-  routeAuthSchema,
   selectorSchema,
   timeoutsSchema,
 } from './route/policy.ts';
@@ -42,7 +42,9 @@ export const routeSpecSchema = withRules(
     sessions: notYet(sessionsSurfaceSchema).describe('Terminals of the agents.').optional(),
     chat: notYet(chatSurfaceSchema).describe('Chat with the agents.').optional(),
     events: notYet(eventsSurfaceSchema).describe('Stream of what the agents do.').optional(),
-    auth: routeAuthSchema.describe('Who may come in, and who may call what.').prefault({}),
+    auth: authSchema
+      .describe('Who may come in, and who may call what; what each Agent asks for holds as well.')
+      .prefault({}),
     rateLimit: notYet(rateLimitSchema).describe('How many requests.').optional(),
     timeouts: notYet(timeoutsSchema)
       .describe('How long things may take. Default: what the router is configured with.')

@@ -1,5 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
+import { createAuthenticators } from './auth/authenticators.ts';
+import { createGate } from './auth/gate.ts';
 import { createFront, type Exchange, type HttpHandler } from './front.ts';
 import { createGuard } from './guard.ts';
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
@@ -49,6 +51,7 @@ export function buildRouter(options: RouterOptions): Router {
     allowedOrigins: options.allowedOrigins ?? [],
     ports: options.ports ?? (() => undefined),
   });
+  const gate = createGate({ services, authenticators: createAuthenticators(services) });
   const nextId = countRequests(services);
   const metrics = createRouterMetrics(services, options.registry);
   const observe = createObserver(services.clock, options.accessLog ?? services.log, metrics);
@@ -56,7 +59,7 @@ export function buildRouter(options: RouterOptions): Router {
   const agent = agentEndpoint(services);
   const api = (exchange: Exchange<'api'>) => forward(services, exchange);
   const pages = allPages(services, metrics);
-  const front = createFront({ services, guard, observe, nextId, aggregate, agent, api, pages });
+  const front = createFront({ services, guard, gate, observe, nextId, aggregate, agent, api, pages });
   return {
     handle: front.handle,
     services,

@@ -1,4 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { WireUser } from '#wire/claims.ts';
+
+/** How a caller showed who they are. */
+export type Proof = 'password' | 'sso' | 'guest' | 'bearer' | 'key' | 'delegation';
 
 /** On whose behalf a request comes in. */
 export interface Caller {
@@ -7,6 +11,14 @@ export interface Caller {
   readonly user: WireUser | null;
   /** Delegations so far. */
   readonly hop: number;
+  /** Absent: nothing asked. */
+  readonly proof?: Proof;
+  /** Who knows the user; see `Access`. */
+  readonly realm?: string;
+  /** What the token or key is limited to; absent: nothing. */
+  readonly scopes?: readonly string[];
+  /** What the user's provider or issuer says of them. */
+  readonly claims?: Readonly<Record<string, unknown>>;
 }
 
 /** Somebody who reached the router while nothing asks who they are. */
@@ -14,3 +26,16 @@ export const anonymous: Caller = { principal: 'router:first-party', user: null, 
 
 /** Something inside a sandbox that shows no token: it is some agent, and that is all one can say. */
 export const unknownAgent: Caller = { principal: 'agent:unknown', user: null, hop: 1 };
+
+const caller = Symbol('caller');
+type Known = IncomingMessage & { [caller]?: Caller };
+
+/** Keeps who was let in with the request itself, as its facts are. */
+export function rememberCaller(request: IncomingMessage, known: Caller): void {
+  (request as Known)[caller] = known;
+}
+
+/** Undefined where nothing asked. */
+export function knownCaller(request: IncomingMessage): Caller | undefined {
+  return (request as Known)[caller];
+}

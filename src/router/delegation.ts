@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { codeOf } from '#kit/errors.ts';
 import { audienceOf, verifyCaller } from '#wire/caller.ts';
 import { InvocationRejected } from '#wire/errors.ts';
-import { anonymous, type Caller, unknownAgent } from './caller.ts';
+import { anonymous, type Caller, knownCaller, unknownAgent } from './caller.ts';
 import { isFromAgent } from './request.ts';
 import type { Services } from './services.ts';
 
@@ -18,7 +18,12 @@ export function isDelegated(request: IncomingMessage): boolean {
  * the token's user. The token must be one that a router minted, unexpired, for a workload that still exists.
  * Throws InvocationRejected.
  */
-export function identifyCaller(request: IncomingMessage, services: Services): Caller {
+export function identifyCaller(
+  request: IncomingMessage,
+  services: Pick<Services, 'tables' | 'keys' | 'clock'>,
+): Caller {
+  const known = knownCaller(request);
+  if (known !== undefined) return known;
   const token = request.headers[callerHeader];
   if (token === undefined) return isFromAgent(request) ? unknownAgent : anonymous;
   if (typeof token !== 'string') throw new InvocationRejected('jwtVerify: malformed token');
@@ -32,7 +37,9 @@ export function identifyCaller(request: IncomingMessage, services: Services): Ca
     instances: target.instances,
     now: services.clock.now(),
   });
-  return { principal: claims.aud, user: claims.usr, hop: claims.hop + 1 };
+  const { aud: principal, usr: user } = claims;
+  const realm = user?.realm;
+  return { principal, user, hop: claims.hop + 1, proof: 'delegation', ...(realm !== undefined && { realm }) };
 }
 
 export function isRejection(error: unknown): error is InvocationRejected {

@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Resolution } from '#routing/resolve.ts';
-import type { Guard } from './guard.ts';
-import { leaveBody } from './leave-body.ts';
+import { type AdmissionOptions, createAdmission } from './admission.ts';
+import { closeBehindBody } from './leave-body.ts';
 import { writeJson } from './mcp/answer.ts';
-import type { Observe } from './observe.ts';
 import { type Page, writeNotFound } from './page.ts';
 import { internalPaths, resolveRequest } from './paths.ts';
 import { createBodyReader } from './read-body.ts';
 import { answerError } from './reply.ts';
-import { sendsBody } from './request.ts';
 import type { Services } from './services.ts';
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -27,11 +25,7 @@ export interface McpEndpoint<Kind extends Resolution['kind']> {
   delete(exchange: Exchange<Kind>): void | Promise<void>;
 }
 
-export interface FrontOptions {
-  readonly services: Services;
-  readonly guard: Guard;
-  readonly observe: Observe;
-  readonly nextId: () => string;
+export interface FrontOptions extends AdmissionOptions {
   readonly aggregate: McpEndpoint<'mcp'>;
   readonly agent: McpEndpoint<'agent-mcp'>;
   /** Answers at the HTTP APIs of agents; it reads the body itself. */
@@ -47,35 +41,23 @@ export interface Front {
 
 /** Every request comes in here. */
 export function createFront(options: FrontOptions): Front {
-  const { services, guard, observe, nextId, aggregate, agent, api } = options;
+  const { services, aggregate, agent, api } = options;
   const bodies = createBodyReader(services);
   const pages = new Map(options.pages.map((page) => [page.at, page]));
 
-  /** Where nobody reads a body: what is left unread would be taken for the next request. */
-  function closeBehindBody({ request, response }: Pick<Exchange, 'request' | 'response'>): void {
-    if (!sendsBody(request)) return;
-    response.setHeader('connection', 'close');
-    leaveBody(request, services.clock);
-  }
-
-  /** False when the request was refused. Whatever becomes of it, it is observed. */
-  function admit({ request, response }: Pick<Exchange, 'request' | 'response'>, surface: string): boolean {
-    const begun = services.clock.monotonic();
-    response.on('close', () =>
-      observe({ id: nextId(), request, surface, status: response.statusCode, begun }),
-    );
-    const refused = guard(request);
-    if (refused === undefined) return true;
-    closeBehindBody({ request, response });
-    writeJson(response, 403, { error: refused });
-    return false;
-  }
+  const admit = createAdmission(options);
 
   function serve<Kind extends Resolution['kind']>(
     endpoint: McpEndpoint<Kind>,
     exchange: Exchange<Kind>,
   ): void {
-    if (!admit(exchange, exchange.resolution.kind)) return;
+    admit(exchange, exchange.resolution.kind, () => serveAdmitted(endpoint, exchange));
+  }
+
+  function serveAdmitted<Kind extends Resolution['kind']>(
+    endpoint: McpEndpoint<Kind>,
+    exchange: Exchange<Kind>,
+  ): void {
     const { request, response } = exchange;
     if (request.method === 'GET') {
       attempt(services, exchange, undefined, () => endpoint.get(exchange));
@@ -83,7 +65,7 @@ export function createFront(options: FrontOptions): Front {
     }
     bodies.read(request, (text, unread) => {
       if (unread !== undefined) {
-        closeBehindBody(exchange);
+        closeBehindBody(exchange, services.clock);
         writeJson(response, unread.status, { error: unread.message });
       } else
         attempt(services, exchange, text, () =>
@@ -95,10 +77,11 @@ export function createFront(options: FrontOptions): Front {
   function servePage(request: IncomingMessage, response: ServerResponse, at: string): void {
     const found = pages.get(at);
     const page = found?.methods.includes(request.method ?? '') ? found : undefined;
-    if (!admit({ request, response }, page === undefined ? 'none' : at.replace(/^\/~?/, ''))) return;
-    closeBehindBody({ request, response });
-    if (page === undefined) writeNotFound(response);
-    else attempt(services, { response }, undefined, () => page.serve(request, response));
+    admit({ request, response }, page === undefined ? 'none' : at.replace(/^\/~?/, ''), () => {
+      closeBehindBody({ request, response }, services.clock);
+      if (page === undefined) writeNotFound(response);
+      else attempt(services, { response }, undefined, () => page.serve(request, response));
+    });
   }
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
@@ -114,7 +97,7 @@ export function createFront(options: FrontOptions): Front {
       serve(agent, { request, response, resolution });
     } else if (internal === internalPaths.api && resolution.kind === 'api' && apiMethods.has(method)) {
       const exchange = { request, response, resolution };
-      if (admit(exchange, resolution.kind)) attempt(services, exchange, undefined, () => api(exchange));
+      admit(exchange, resolution.kind, () => attempt(services, exchange, undefined, () => api(exchange)));
     } else servePage(request, response, internal);
   }
   return { handle, close: () => bodies.close() };

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
+import { sendsBody } from './request.ts';
 
 /** A client has this long, in milliseconds, to take the answer to a request whose body is left unread. */
 const lingerMs = 1_000;
@@ -22,4 +23,14 @@ export function leaveBody(request: IncomingMessage, clock: Pick<Clock, 'after'>)
       clock.after(lingerMs, () => socket.destroy()),
     );
   };
+}
+
+/** Where nobody reads a body: what is left unread would be taken for the next request. Before the answer is begun. */
+export function closeBehindBody(
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  clock: Pick<Clock, 'after'>,
+): void {
+  if (!sendsBody(request)) return;
+  response.setHeader('connection', 'close');
+  leaveBody(request, clock);
 }

@@ -3,6 +3,7 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { createResolver, type Resolver } from '#routing/resolve.ts';
 import type { RoutingTable } from '#routing/table.ts';
+import { type AuthSettings, defaultAuthSettings } from './auth/settings.ts';
 import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { type Conflicts, createConflicts } from './catalog/conflicts.ts';
@@ -31,6 +32,8 @@ export interface ServicesOptions {
   readonly reclaim?: () => void;
   /** Other routers of the same agents; needs a listener for them. Default: there are none. */
   readonly peers?: PeerSource;
+  /** How people log in. */
+  readonly auth?: Partial<AuthSettings>;
 }
 
 /** What the plugins share. */
@@ -50,6 +53,7 @@ export interface Services {
   readonly conflicts: Conflicts;
   readonly sessions: Sessions;
   readonly peers: Peers;
+  readonly auth: AuthSettings;
   readonly reclaim: (() => void) | undefined;
   /** For the table as it is now. */
   readonly resolve: Resolver;
@@ -72,6 +76,7 @@ export function createServices(options: ServicesOptions): Services {
   const { tables, clock, log, version } = options;
   const random = poolRandom(options.random);
   const limits = { ...defaultLimits, ...options.limits };
+  const auth = { ...defaultAuthSettings, ...options.auth };
   const keys = createRouterKeys(options.keys);
   const pools = createPools({ keys, limits, random, clock, log });
   const sender = createSender({ tables, keys, pools, limits, clock, random });
@@ -94,7 +99,7 @@ export function createServices(options: ServicesOptions): Services {
     for (const callback of callbacks) callback();
   });
   return {
-    ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers },
+    ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers, auth },
     ...lists,
     reclaim: options.reclaim,
     resolve: followingResolver(tables),

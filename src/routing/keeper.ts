@@ -3,6 +3,7 @@ import { staticRootAnnotation, taskLabel } from '#api/labels.ts';
 import type { Route } from '#api/route.ts';
 import { sha256Hex } from '#kit/digest.ts';
 import { keyTextOf } from '#kube/key.ts';
+import type { Access } from './access.ts';
 import { noteChanges } from './changes.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { type Defaults, defaultSurfaces, digestOfDefaults } from './defaults.ts';
@@ -65,6 +66,7 @@ class Keeper implements TableKeeper {
   readonly #rostersTouched = new Set<string>();
   #targetsChanged = new Set<string>();
   #verdictsChanged = new Set<string>();
+  #guarded: ReadonlyMap<string, Access> = new Map();
   #defaultsChanged = true;
   #surfacesChanged = true;
 
@@ -90,12 +92,14 @@ class Keeper implements TableKeeper {
     if (areSameTargets(this.#targets.get(key), target)) return;
     this.#targets.set(key, target);
     this.#targetsChanged.add(key);
+    this.#guard(key, target.access);
   }
 
   removeAgent(agent: Agent): void {
     const key = keyTextOf(agent);
     if (!this.#targets.delete(key)) return;
     this.#targetsChanged.add(key);
+    this.#guard(key, undefined);
     this.#roster(agent.metadata.namespace ?? '').remove(agent.metadata.name);
     this.#putRoot(agent, undefined);
   }
@@ -128,6 +132,7 @@ class Keeper implements TableKeeper {
       ...(this.#surfacesChanged ? this.#serve() : before),
       targets: update(before.targets, changes.targets, this.#targets),
       verdicts: update(before.verdicts, changes.verdicts, this.#verdicts),
+      guarded: this.#guarded,
     };
     noteChanges(before, this.#table, changes);
     this.#targetsChanged = new Set();
@@ -160,6 +165,16 @@ class Keeper implements TableKeeper {
     if (age === undefined) this.#roots.delete(metadata.name);
     else this.#roots.set(metadata.name, age);
     this.#defaultsChanged = true;
+  }
+
+  /** Few ask, and change what they ask for: the map is made anew, so that who keeps something of it sees that. */
+  #guard(key: string, access: Access | undefined): void {
+    const known = this.#guarded.get(key);
+    if (known === access || JSON.stringify(known) === JSON.stringify(access)) return;
+    const guarded = new Map(this.#guarded);
+    if (access === undefined) guarded.delete(key);
+    else guarded.set(key, access);
+    this.#guarded = guarded;
   }
 
   #settle(): void {
@@ -238,6 +253,7 @@ const emptyTable: KeptTable = {
   targets: SharedMap.empty(),
   verdicts: SharedMap.empty(),
   notes: [],
+  guarded: new Map(),
 };
 
 function update<V>(

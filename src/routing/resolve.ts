@@ -1,4 +1,5 @@
 import { oncePerObject } from '#kit/memo.ts';
+import { agentSurfaceOf } from './agent-surface.ts';
 import { hasName } from './sorted-names.ts';
 import type { ApiSurface, McpSurface, StaticSurface, Surface } from './surface.ts';
 import type { RoutingTable } from './table.ts';
@@ -8,7 +9,7 @@ import type { Target } from './target.ts';
 export type Resolution =
   | { readonly kind: 'mcp'; readonly surface: McpSurface }
   /** One agent's MCP, names as they are. */
-  | { readonly kind: 'agent-mcp'; readonly target: Target }
+  | { readonly kind: 'agent-mcp'; readonly target: Target; readonly surface?: McpSurface }
   | { readonly kind: 'agent-task'; readonly target: Target }
   /** Below a per-agent path, but neither `mcp` nor `task`. */
   | { readonly kind: 'agent-other' }
@@ -131,7 +132,8 @@ function resolveMcp(table: RoutingTable, surface: McpSurface): Resolution {
   const name = surface.agents[0] ?? '';
   const target = table.targets.get(`${surface.namespace}/${name}`);
   if (target === undefined) return { kind: 'unknown-agent', name };
-  return isAsItIs(surface) ? { kind: 'agent-mcp', target } : { kind: 'mcp', surface };
+  const passes = isAsItIs(surface) && !hasRules(surface, target);
+  return passes ? { kind: 'agent-mcp', target, surface } : { kind: 'mcp', surface };
 }
 
 /** True when the surface's Route changes nothing of what its one agent answers. */
@@ -141,12 +143,20 @@ function isAsItIs({ tools, resources, prompts, searchAbove, backends }: McpSurfa
   return !isChanged && filters.every((filter) => filter === undefined);
 }
 
+/** Where not everybody may call everything, lists and calls are looked into. */
+function hasRules(surface: Surface, target: Target): boolean {
+  return target.access?.allow !== undefined || surface.access?.allow !== undefined;
+}
+
 function resolveAgent(table: RoutingTable, surface: Surface, rest: string): Resolution | undefined {
   const [name, below] = splitFirst(rest);
   if (name === '') return undefined;
   const target = targetIn(table, surface, name);
-  if (below === '/mcp')
-    return target === undefined ? { kind: 'unknown-agent', name } : { kind: 'agent-mcp', target };
+  if (below === '/mcp') {
+    if (target === undefined) return { kind: 'unknown-agent', name };
+    if (hasRules(surface, target)) return { kind: 'mcp', surface: agentSurfaceOf(surface, name) };
+    return { kind: 'agent-mcp', target };
+  }
   if (below === '/task')
     return target === undefined ? { kind: 'unknown-agent', name } : { kind: 'agent-task', target };
   return { kind: 'agent-other' };

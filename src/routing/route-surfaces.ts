@@ -1,4 +1,5 @@
 import type { Route } from '#api/route.ts';
+import { accessOf } from './access.ts';
 import { hasName, type SortedNames } from './sorted-names.ts';
 import type { Place, Surface } from './surface.ts';
 
@@ -11,7 +12,9 @@ export type { Place } from './surface.ts';
 export function surfacesOf(route: Route): Surface[] {
   const { spec } = route;
   const namespace = route.metadata.namespace ?? '';
-  const base = { source: `${namespace}/${route.metadata.name}`, namespace, agents: [] };
+  const { name } = route.metadata;
+  const access = accessOf(spec.auth, namespace, name);
+  const base = { source: `${namespace}/${name}`, namespace, agents: [], ...(access && { access }) };
   return placesOf(route).flatMap(({ host, path }) => {
     const at = (below: string) => ({ ...base, place: { host, path: join(path, below) } });
     const surfaces: Surface[] = [];

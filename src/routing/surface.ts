@@ -1,4 +1,6 @@
 import type { RouteSpec } from '#api/route.ts';
+import type { Access } from './access.ts';
+import type { SurfaceLimits } from './limits.ts';
 import type { SortedNames } from './sorted-names.ts';
 
 /** Where something appears: a host pattern (exact, `*.` and a name, or `*` for any) and a path. */
@@ -19,6 +21,8 @@ interface SurfaceBase {
   readonly place: Place;
   /** Names of the agents behind it. */
   readonly agents: SortedNames;
+  /** Who may come in, as its Route says; what its agents ask for holds as well. */
+  readonly access?: Access;
 }
 
 export interface McpSurface extends SurfaceBase {
@@ -32,6 +36,8 @@ export interface McpSurface extends SurfaceBase {
   readonly backends?: Backends | undefined;
   /** With more tools than this, clients see find_tool and call_tool instead. Absent: always every tool. */
   readonly searchAbove?: number | undefined;
+  /** What one caller may use of it; never in a table. Absent: everything. */
+  readonly limits?: SurfaceLimits;
 }
 
 /** How long an answer of several agents waits for one, and whether it is an answer without it. */

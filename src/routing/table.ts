@@ -1,5 +1,6 @@
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
+import type { Access } from './access.ts';
 import type { HostRules } from './hosts.ts';
 import { createTableKeeper } from './keeper.ts';
 import type { Surface } from './surface.ts';
@@ -21,6 +22,8 @@ export interface RoutingTable {
   readonly verdicts: ReadonlyMap<string, RouteVerdict>;
   /** What an operator should know about the defaults: agents beyond the limit, two static roots. */
   readonly notes: readonly string[];
+  /** What the Agents that not everybody may reach ask for, by `<namespace>/<name>`; the same object until it changes. */
+  readonly guarded: ReadonlyMap<string, Access>;
 }
 
 /** What became of a Route; the controller writes it as conditions. */

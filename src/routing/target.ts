@@ -1,6 +1,7 @@
 import type { Agent, AgentStatus } from '#api/agent.ts';
 import { findCondition } from '#api/conditions.ts';
 import type { AgentIdentity } from '#wire/keys.ts';
+import { type Access, accessOf } from './access.ts';
 
 /** One agent-server that a call can be sent to. */
 export interface TargetEndpoint {
@@ -28,6 +29,8 @@ export interface Target {
   readonly listsDigest: string;
   /** Why it takes no calls; undefined while it does. */
   readonly unavailable: Unavailable | undefined;
+  /** Who may reach it. Absent: everybody. */
+  readonly access?: Access;
 }
 
 type EndpointStatus = NonNullable<AgentStatus['endpoints']>[number];
@@ -63,6 +66,7 @@ export function targetOf(agent: Agent): Target {
     name,
     endpoints.filter((endpoint) => !isReady(endpoint) && endpoint.address !== ''),
   );
+  const access = accessOf(agent.spec.auth, namespace, name);
   return {
     identity: { namespace, name, uid },
     name,
@@ -72,6 +76,7 @@ export function targetOf(agent: Agent): Target {
     instances: endpoints.map((endpoint) => endpoint.uid),
     listsDigest: agent.status?.toolsDigest ?? '',
     unavailable: ready.length > 0 ? undefined : whyUnavailable(agent),
+    ...(access && { access }),
   };
 }
 

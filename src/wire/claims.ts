@@ -8,6 +8,8 @@ export interface WireUser {
   readonly email: string;
   readonly username: string;
   readonly roles: readonly string[];
+  /** Who knows them; absent where nothing asked. */
+  readonly realm?: string;
 }
 
 /** What the agent-server must know of the client's MCP session; its state is kept under `session`. */
@@ -79,7 +81,8 @@ const countFields = ['iat', 'exp', 'ims', 'hop'];
 function isUser(value: unknown): boolean {
   if (!isObject(value)) return false;
   const texts = ['sub', 'id', 'email', 'username'].every((name) => typeof value[name] === 'string');
-  return texts && isStringArray(value['roles']);
+  const realm = value['realm'];
+  return texts && isStringArray(value['roles']) && (realm === undefined || typeof realm === 'string');
 }
 
 function isMcpContext(value: unknown): boolean {

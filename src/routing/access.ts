@@ -1,0 +1,71 @@
+import type { Auth } from '#api/agent/auth.ts';
+import { sha256Hex } from '#kit/digest.ts';
+
+export type Issuer = NonNullable<Auth['issuers']>[number];
+export type AllowRule = NonNullable<Auth['allow']>[number];
+type Sso = NonNullable<Auth['sso']>;
+
+/** What a router must know to log people in at a provider; secrets are named by the keys of Secret `ploinky-auth`. */
+export interface SsoAccess extends Pick<Sso, 'issuer' | 'clientId' | 'scopes' | 'rolesClaim' | 'roles'> {
+  readonly clientSecretKey?: string;
+  readonly caKey?: string;
+}
+
+/** Who may come in, of one surface or of one agent. Absent where anybody may. */
+export interface Access {
+  readonly mode: Auth['mode'];
+  /**
+   * Who knows the people: `<namespace>/<Secret>` of mode pwd, issuer and client id of mode sso, `guest`, or empty. What
+   * has the same realm shares its sessions.
+   */
+  readonly realm: string;
+  readonly issuers: readonly Issuer[];
+  /** Absent: who may come in may call everything. */
+  readonly allow: readonly AllowRule[] | undefined;
+  readonly sso?: SsoAccess;
+}
+
+/** Pure. `name` is the Agent's or Route's. Undefined: everybody may do everything. */
+export function accessOf(auth: Auth, namespace: string, name: string): Access | undefined {
+  const { mode, issuers = [], allow, sso } = auth;
+  if (mode === 'none' && issuers.length === 0 && allow === undefined) return undefined;
+  const base = { mode, issuers, allow };
+  if (mode === 'pwd') return { ...base, realm: `${namespace}/${usersSecretOf(auth, name)}` };
+  if (mode === 'guest') return { ...base, realm: 'guest' };
+  if (mode !== 'sso' || sso === undefined) return { ...base, realm: '' };
+  return { ...base, realm: `${sso.issuer} ${sso.clientId}`, sso: ssoAccess(sso, namespace) };
+}
+
+/** Name of the Secret with the users of an Agent's or Route's mode pwd. */
+export function usersSecretOf({ usersSecretRef }: Auth, name: string): string {
+  return usersSecretRef?.name ?? `${name}-users`;
+}
+
+function ssoAccess(sso: Sso, namespace: string): SsoAccess {
+  const { issuer, clientId, scopes, rolesClaim, roles, clientSecretRef, ca } = sso;
+  return {
+    ...{ issuer, clientId, scopes, rolesClaim, roles },
+    ...(clientSecretRef && { clientSecretKey: copiedKey('secret', namespace, clientSecretRef) }),
+    ...(ca?.secretKeyRef && { caKey: copiedKey('secret', namespace, ca.secretKeyRef) }),
+    ...(ca?.configMapKeyRef && { caKey: copiedKey('config', namespace, ca.configMapKeyRef) }),
+  };
+}
+
+/** The Secret of the home namespace into which the controller copies what routers must know of people. */
+export const authSecretName = 'ploinky-auth';
+/** The ConfigMap of the home namespace with the sessions that ended before their time. */
+export const logoutsName = 'ploinky-logouts';
+
+/** Key in Secret `ploinky-auth` of the users of a realm. */
+export function usersKey(realm: string): string {
+  return `users.${sha256Hex(realm).slice(0, 32)}`;
+}
+
+/** Key in Secret `ploinky-auth` of one value that an `auth` names. */
+export function copiedKey(
+  kind: 'secret' | 'config',
+  namespace: string,
+  reference: { readonly name: string; readonly key: string },
+): string {
+  return `${kind}.${sha256Hex(`${namespace}/${reference.name}/${reference.key}`).slice(0, 32)}`;
+}
