@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
 import { createAuthenticators } from './auth/authenticators.ts';
 import { createGate } from './auth/gate.ts';
+import { metadataPage } from './auth/metadata/page.ts';
 import { createFront, type Exchange, type HttpHandler } from './front.ts';
 import { createGuard } from './guard.ts';
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
@@ -75,6 +76,7 @@ function allPages(services: Services, metrics: RouterMetrics): readonly Page[] {
   return [
     ...healthPages(services),
     metricsPage(metrics),
+    metadataPage(services),
     ...agentPathPages,
     taskPage(services),
     anyTaskPage(services),

@@ -19,6 +19,8 @@ export interface Caller {
   readonly scopes?: readonly string[];
   /** What the user's provider or issuer says of them. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** The token is for the very URL that was asked. */
+  readonly ownAudience?: boolean;
 }
 
 /** Somebody who reached the router while nothing asks who they are. */

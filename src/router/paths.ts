@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Resolution, Resolver } from '#routing/resolve.ts';
+import { metadataPath } from './auth/metadata/challenge.ts';
 import { knownFacts, type RequestFacts, rememberFacts, splitHost } from './request.ts';
 
 /**
@@ -25,6 +26,8 @@ export const taskPath = '/.ploinky/task';
 /** Paths that are the same on every host. */
 const fixed = new Set(['/health', '/ready', '/metrics', '/MCPBrowserClient.js', queuesPath, taskPath]);
 
+const nothing: Resolution = { kind: 'none' };
+
 /** Finds out what a request asks for, once, and which plugin answers it. */
 export function resolveRequest(request: IncomingMessage, resolve: Resolver): RequestFacts {
   const known = knownFacts(request);
@@ -35,8 +38,9 @@ export function resolveRequest(request: IncomingMessage, resolve: Resolver): Req
   const search = question < 0 ? '' : url.slice(question);
   const asked = splitHost(request.headers.host);
   const host = asked?.host ?? '';
-  const resolution = path.startsWith('/') ? resolve(host, path) : ({ kind: 'none' } as const);
-  const internal = internalPath(path, resolution);
+  const isMetadata = path.startsWith(metadataPath) && /^(\/|$)/.test(path.slice(metadataPath.length));
+  const resolution = path.startsWith('/') && !isMetadata ? resolve(host, path) : nothing;
+  const internal = isMetadata ? metadataPath : internalPath(path, resolution);
   return rememberFacts(request, { host, port: asked?.port, path, search, resolution, internal });
 }
 

@@ -1,4 +1,4 @@
-import type { Access } from '#routing/access.ts';
+import type { Access, Issuer } from '#routing/access.ts';
 import type { Caller } from '../caller.ts';
 
 /**
@@ -12,9 +12,17 @@ export function isAdmitted(caller: Caller, access: Access | undefined): boolean 
   const realm = caller.realm ?? caller.user.realm;
   if (access.mode !== 'none' && realm === access.realm) return true;
   return access.issuers.some((issuer) => {
-    if (realm !== issuer.url || caller.proof === 'sso') return false;
+    if (realm !== issuer.url || caller.proof === 'sso' || !isMeant(caller, issuer)) return false;
     return (issuer.scopes ?? []).every((scope) => caller.scopes?.includes(scope));
   });
+}
+
+/** Whether a token is for whom this Access wants it to be for: that it is for another one's address does not count. */
+function isMeant({ proof, claims, ownAudience }: Caller, { audiences }: Issuer): boolean {
+  // Agents act with tokens of the router's own; who gave the first one was checked when it was shown.
+  if (proof !== 'bearer') return true;
+  if (audiences === undefined) return ownAudience === true;
+  return [claims?.['aud'] ?? []].flat().some((audience) => audiences.includes(String(audience)));
 }
 
 /** False where an Access says only what may be called. */

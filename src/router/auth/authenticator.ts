@@ -11,6 +11,8 @@ export interface Identity {
   readonly realm: string;
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** The token is for the very URL that was asked (RFC 8707); absent where nobody looks at that. */
+  readonly ownAudience?: boolean;
   /** Milliseconds since the epoch. */
   readonly expires: number;
 }

@@ -1,7 +1,15 @@
 import type { Services } from '../services.ts';
 import type { Authenticator } from './authenticator.ts';
+import { createBearerAuthenticator } from './bearer/authenticator.ts';
+import { createIssuerKeys } from './bearer/issuer-keys.ts';
+import { createDiscovery } from './outgoing/discover.ts';
+import { createOutgoing } from './outgoing/fetch.ts';
 
 /** All ways to show who one is, in the order in which they are asked. */
-export function createAuthenticators(_services: Services): readonly Authenticator[] {
-  return [];
+export function createAuthenticators(services: Services): readonly Authenticator[] {
+  const { clock, auth } = services;
+  const { resolve, ...rules } = auth.providers;
+  const outgoing = createOutgoing({ rules, clock, resolve });
+  const keys = createIssuerKeys(outgoing, createDiscovery(outgoing, clock), clock);
+  return [createBearerAuthenticator(services, keys)];
 }

@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '#routing/access.ts';
 import type { Services } from '../services.ts';
 import type { RefusalDetails } from './authenticator.ts';
+import { challengeParameters } from './metadata/challenge.ts';
 
 /** The value of `WWW-Authenticate`, or undefined when the answer needs none. */
 export function challengeOf(
-  _services: Pick<Services, 'auth'>,
-  _request: IncomingMessage,
-  _asking: Access | undefined,
+  { auth }: Pick<Services, 'auth'>,
+  request: IncomingMessage,
+  asking: Access | undefined,
   { status, code, description, challenge = {} }: RefusalDetails,
 ): string | undefined {
   if (status === 503) return undefined;
@@ -15,6 +16,7 @@ export function challengeOf(
   const parameters = {
     realm: 'ploinky',
     ...(isAboutToken && { error: code, error_description: description }),
+    ...(asking && challengeParameters(auth, request, asking)),
     ...challenge,
   };
   const written = Object.entries(parameters).map(

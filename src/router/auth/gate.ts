@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { oncePerObject } from '#kit/memo.ts';
 import type { Access } from '#routing/access.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
@@ -180,13 +181,15 @@ function asRefusal(error: unknown): AuthRefused {
   throw error;
 }
 
-function callerOf({ user, proof, realm, scopes, claims }: Identity): Caller {
-  return {
+/** The same object for the same identity: who keeps something by caller finds it again. */
+const callerOf = oncePerObject(
+  ({ user, proof, realm, scopes, claims, ownAudience }: Identity): Caller => ({
     principal: anonymous.principal,
     user: { ...user, realm },
     hop: 0,
     ...{ proof, realm },
     ...(scopes && { scopes }),
     ...(claims && { claims }),
-  };
-}
+    ...(ownAudience !== undefined && { ownAudience }),
+  }),
+);

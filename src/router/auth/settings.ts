@@ -1,3 +1,5 @@
+import type { OutgoingRules } from './outgoing/rules.ts';
+
 /** What an operator says about how people log in. */
 export interface AuthSettings {
   /** `https://host[:port]` where browsers see the router; undefined: as the Host header says, over http. */
@@ -11,6 +13,11 @@ export interface AuthSettings {
   /** And after this long in any case. */
   readonly sessionMaxMs: number;
   readonly guestMs: number;
+  /** Which identity providers are asked, and where their names lead. */
+  readonly providers: OutgoingRules & {
+    /** Every address of a name. */
+    resolve(name: string): Promise<readonly string[]>;
+  };
 }
 
 export const defaultAuthSettings: AuthSettings = {
@@ -20,4 +27,5 @@ export const defaultAuthSettings: AuthSettings = {
   sessionIdleMs: 4 * 3_600_000,
   sessionMaxMs: 7 * 24 * 3_600_000,
   guestMs: 3_600_000,
+  providers: { loopback: false, hosts: [], resolve: () => Promise.resolve([]) },
 };

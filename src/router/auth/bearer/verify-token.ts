@@ -3,6 +3,7 @@ import type { Clock } from '#kit/clock.ts';
 import { AuthRefused } from '../authenticator.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
+import { invalidToken } from './refusals.ts';
 
 /** What a token says whose signature, issuer and times were checked; not whom it is for. */
 export interface VerifiedToken {
@@ -24,10 +25,6 @@ const types = new Set(['at+jwt', 'application/at+jwt', 'jwt', 'application/jwt',
 const foreign = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
 const skewSeconds = 10;
 const longestToken = 8_192;
-
-export function invalidToken(description: string): AuthRefused {
-  return new AuthRefused({ status: 401, code: 'invalid_token', description });
-}
 
 /** The issuer that a token names, before anything of it is believed. Throws AuthRefused. */
 export function issuerOf(token: string): string {
