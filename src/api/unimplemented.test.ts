@@ -32,7 +32,7 @@ describe('Fields that nothing carries out are named, never ignored', () => {
           { name: 'B', valueFrom: { alias: 'x' } },
         ],
       },
-      ['spec.env[1].valueFrom.alias'],
+      [],
     ],
     [
       'Agent',

@@ -23,7 +23,7 @@ import { createInformer, type Informer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
 import { masterSecretName } from '#wire/keys.ts';
 import type { NamespaceAccess } from './agent/access.ts';
-import { agentIndexes, createAgentController } from './agent/controller.ts';
+import { type AliasSources, agentIndexes, createAgentController } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
 import { awaitMasterKey } from './master-key.ts';
@@ -43,6 +43,8 @@ export interface ManagerOptions {
   /** Namespace to watch. Default: all. */
   readonly namespace?: string;
   readonly hostClaims?: Readonly<Record<string, readonly string[]>>;
+  /** Where names of `valueFrom.alias` are looked up besides the Secrets of the API. Default: nowhere. */
+  readonly aliases?: AliasSources;
   /** Agents reconciled at the same time. Default 8. */
   readonly concurrency?: number;
   /** Gives the start up, which waits for as long as the API does not answer. */

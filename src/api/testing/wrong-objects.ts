@@ -94,7 +94,7 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
   ],
   [
     { env: [{ name: 'A', valueFrom: {} }] },
-    'spec.env[0].valueFrom: exactly one of secretKeyRef, configMapKeyRef, alias must be given',
+    'spec.env[0].valueFrom: exactly one of secretKeyRef, configMapKeyRef, alias, derive must be given',
   ],
   [
     { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's' } } }] },

@@ -1,5 +1,6 @@
 import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, ObjectMeta, Secret } from '#api/meta.ts';
+import { secretsSecretName } from '#api/secrets.ts';
 import { unimplementedFields } from '#api/unimplemented.ts';
 import { validateObject } from '#api/validate.ts';
 import type { Driver } from '#drivers/driver.ts';
@@ -22,6 +23,7 @@ import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/ke
 import { isTrue } from '../conditions.ts';
 import type { TaskListener } from '../task/listener.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
+import type { AliasSource } from './aliases.ts';
 import type { HostSettings } from './desired.ts';
 import type { AgentFacts, Refusal, RuntimeChoice } from './facts.ts';
 import {
@@ -52,13 +54,19 @@ export const agentIndexes = {
       agent.spec.dependsOn?.map(({ name }) => name),
     ),
   [secretIndex]: (agent: Agent) =>
-    named(
-      agent,
-      referencesOf(agent).map((ref) => ref?.secretKeyRef?.name),
-    ),
+    named(agent, [...referencesOf(agent).map((ref) => ref?.secretKeyRef?.name), secretOfAliases(agent)]),
   [configMapIndex]: (agent: Agent) =>
     named(agent, [...referencesOf(agent).map((ref) => ref?.configMapKeyRef?.name), codeMapOf(agent)]),
 };
+
+/** Whether anything of its environment is looked up by name. */
+function usesAliases({ spec }: Agent): boolean {
+  return spec.env?.some(({ valueFrom }) => valueFrom?.alias !== undefined) ?? false;
+}
+
+function secretOfAliases(agent: Agent): string | undefined {
+  return usesAliases(agent) ? secretsSecretName : undefined;
+}
 
 function referencesOf(agent: Agent) {
   const variables = (agent.spec.env ?? []).map(({ valueFrom }) => valueFrom);
@@ -77,6 +85,8 @@ export interface AgentControllerOptions {
   readonly access?: NamespaceAccess;
   /** Namespace of the master key's Secret. */
   readonly homeNamespace: string;
+  /** Where names are looked up that a namespace's Secret does not have. Default: nowhere. */
+  readonly aliases?: AliasSources;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -87,6 +97,13 @@ export interface AgentControllerOptions {
   readonly taskListener?: TaskListener;
   /** How long an answer of `driver.available()` is believed, in milliseconds. Default 30,000. */
   readonly availabilityMs?: number;
+}
+
+/** What a workspace has besides its API. */
+export interface AliasSources {
+  readonly sources: readonly AliasSource[];
+  /** Calls back when they may say something else. Returns the stop function. */
+  onChange(listener: () => void): () => void;
 }
 
 /** Agents → workloads. Watches Agents, what they refer to, the drivers and the agent-servers' change streams. */
@@ -175,6 +192,12 @@ function createSources(
       onEnqueue(enqueue);
       return () => onEnqueue(() => undefined);
     }),
+    callbackSource(
+      (enqueue) =>
+        options.aliases?.onChange(() => {
+          for (const agent of agents.cache.list()) if (usesAliases(agent)) enqueue(keyOfMeta(agent));
+        }) ?? nothing,
+    ),
     callbackSource(
       (enqueue) => options.access?.secrets.onAccess(enqueueAgentsOf(agents, enqueue)) ?? nothing,
     ),
@@ -300,8 +323,11 @@ function refusalsOf(agent: Agent): Refusal[] {
   }));
 }
 
-function referencesIn({ agents, secrets, configMaps }: AgentControllerOptions): References {
+function referencesIn(options: AgentControllerOptions): References {
+  const { agents, secrets, configMaps, aliases } = options;
   return {
+    ...(aliases && { aliasSources: aliases.sources }),
+    masterKey: () => masterKeysIn(options)[0],
     agent: (namespace, name) => agents.cache.get({ namespace, name }),
     secret: (namespace, name) => secrets.cache.get({ namespace, name }),
     configMap: (namespace, name) => configMaps.cache.get({ namespace, name }),

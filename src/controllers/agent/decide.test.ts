@@ -80,7 +80,12 @@ const cases: Record<
   },
   'a reference that leads nowhere holds the start': {
     facts: {
-      environment: { values: {}, missing: ['spec.env[0] (KEY): Secret "s" does not exist.'], revision: '' },
+      environment: {
+        values: {},
+        missing: ['spec.env[0] (KEY): Secret "s" does not exist.'],
+        secrets: [],
+        revision: '',
+      },
     },
     action: 'hold',
     reason: 'SecretMissing',

@@ -30,7 +30,11 @@ const changes: Record<string, { workload: Workload; restarts: boolean }> = {
     restarts: true,
   },
   'another revision of a referenced value': {
-    workload: of({ mcp: { tools: [] } }, {}, { environment: { values: {}, missing: [], revision: 'r1' } }),
+    workload: of(
+      { mcp: { tools: [] } },
+      {},
+      { environment: { values: {}, missing: [], secrets: [], revision: 'r1' } },
+    ),
     restarts: true,
   },
   'another master key': {

@@ -48,7 +48,9 @@ export interface Environment {
   readonly values: Readonly<Record<string, string>>;
   /** References that lead nowhere, as sentences. */
   readonly missing: readonly string[];
-  /** Digest over what was referenced (names and resourceVersions, never values): part of the spec hash. */
+  /** Names of those that nobody may see. */
+  readonly secrets: readonly string[];
+  /** Digest over what was referenced; says which values, not what they are: part of the spec hash. */
   readonly revision: string;
 }
 

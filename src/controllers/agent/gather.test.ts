@@ -55,11 +55,16 @@ test('an optional reference may lead nowhere', () => {
   assert.deepEqual([found.values, found.missing], [{}, []]);
 });
 
-test('the revision follows the Secret and does not hold its value', () => {
+test('the revision follows the value, not the Secret’s other keys, and does not hold it', () => {
   const agent = makeAgent({ env: [fromSecret('keys', 'api')] });
-  const before = gatherEnvironment(agent, referencesTo()).revision;
-  const changed = { ...secret, metadata: { ...secret.metadata, resourceVersion: '9' } };
-  assert.notEqual(gatherEnvironment(agent, referencesTo([], changed)).revision, before);
+  const revision = (data: Record<string, string>, resourceVersion: string) => {
+    const metadata = { ...secret.metadata, uid: 'u-1', resourceVersion };
+    return gatherEnvironment(agent, referencesTo([], { ...secret, metadata, data })).revision;
+  };
+  const api = secret.data?.['api'] ?? '';
+  const before = revision({ api }, '3');
+  assert.equal(revision({ api, other: 'eA==' }, '4'), before);
+  assert.notEqual(revision({ api: 'eA==' }, '5'), before);
   assert.doesNotMatch(before, /sk-1/);
 });
 

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Agent } from '#api/agent.ts';
 import { managedByLabel, managedByValue } from '#api/labels.ts';
 import type { ConfigMap, Secret } from '#api/meta.ts';
-import { masterSecretName } from '#wire/keys.ts';
+import { secretsSecretName } from '#api/secrets.ts';
+import { type MasterKey, masterSecretName } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
+import { type AliasSource, followAlias, secretSourceName } from './aliases.ts';
+import { deriveSecret } from './derive.ts';
 import type { DependencyFacts, Environment } from './facts.ts';
 
 /** Reads of the caches that gathering needs; every lookup is by name in the Agent's namespace. */
@@ -11,25 +14,35 @@ export interface References {
   agent(namespace: string, name: string): Agent | undefined;
   secret(namespace: string, name: string): Secret | undefined;
   configMap(namespace: string, name: string): ConfigMap | undefined;
+  /** Where names are looked up that Secret `ploinky-secrets` of the namespace does not have. Default: nowhere. */
+  readonly aliasSources?: readonly AliasSource[];
+  /** What `derive` derives from; undefined while it is not there yet. */
+  masterKey?(): MasterKey | undefined;
 }
 
 /**
  * Follows the references of `spec.env`, and looks whether those of `spec.code` lead anywhere. Values stay in memory;
- * the revision names only where those of `spec.env` came from: code that was fetched is not fetched again because the
+ * the revision says only which those of `spec.env` are: code that was fetched is not fetched again because the
  * credential is another.
  */
 export function gatherEnvironment(agent: Agent, references: References): Environment {
   const values: Record<string, string> = {};
   const missing: string[] = [];
+  const secrets: string[] = [];
   const revision = createHash('sha256');
   for (const [index, entry] of (agent.spec.env ?? []).entries()) {
     const found = follow(agent, entry, references);
     if (found.value !== undefined) values[entry.name] = found.value;
     else if (!found.optional) missing.push(`spec.env[${index}] (${entry.name}): ${found.problem}.`);
+    if (isSecret(entry)) secrets.push(entry.name);
     revision.update(`${entry.name}\n${found.origin}\n`);
   }
   missing.push(...missingForCode(agent, references));
-  return { values, missing, revision: revision.digest('hex').slice(0, 16) };
+  return { values, missing, secrets, revision: revision.digest('hex').slice(0, 16) };
+}
+
+function isSecret({ valueFrom }: EnvVar): boolean {
+  return valueFrom !== undefined && valueFrom.configMapKeyRef === undefined;
 }
 
 function missingForCode(agent: Agent, references: References): string[] {
@@ -75,11 +88,42 @@ export interface Found {
 type EnvVar = NonNullable<Agent['spec']['env']>[number];
 
 function follow(agent: Agent, entry: EnvVar, references: References): Found {
-  const { secretKeyRef, configMapKeyRef } = entry.valueFrom ?? {};
+  const { secretKeyRef, configMapKeyRef, alias, derive } = entry.valueFrom ?? {};
+  if (alias !== undefined) {
+    return { ...followAlias(alias, aliasSourcesOf(agent, references)), optional: false };
+  }
+  if (derive !== undefined) return derived(agent, derive, references);
   if (secretKeyRef !== undefined || configMapKeyRef !== undefined) {
     return followRef(agent, { secretKeyRef, configMapKeyRef }, references);
   }
   return { value: entry.value ?? '', optional: false, problem: '', origin: 'value' };
+}
+
+/** The Secret of the namespace, then what the workspace has. */
+function aliasSourcesOf(agent: Agent, references: References): AliasSource[] {
+  const inSecret: AliasSource = {
+    name: secretSourceName,
+    followsAliases: true,
+    lookup(name) {
+      const secret = references.secret(namespaceOf(agent), secretsSecretName);
+      const text = decode(secret?.data?.[name]);
+      return secret === undefined || text === undefined
+        ? undefined
+        : { text, revision: revisionIn(secret, name, text) };
+    },
+  };
+  return [inSecret, ...(references.aliasSources ?? [])];
+}
+
+type Derive = NonNullable<NonNullable<EnvVar['valueFrom']>['derive']>;
+
+/** The master key's id is part of the origin: another master, another value. */
+function derived(agent: Agent, derive: Derive, references: References): Found {
+  const master = references.masterKey?.();
+  const origin = `derive/${derive.name}@${master?.kid ?? ''}`;
+  if (master === undefined) return { optional: true, problem: '', origin };
+  const value = deriveSecret(master, { namespace: namespaceOf(agent), name: agent.metadata.name }, derive);
+  return { value, optional: false, problem: '', origin };
 }
 
 export interface KeyRef {
@@ -105,13 +149,32 @@ export function followRef(
     const secret = references.secret(namespace, secretKeyRef.name);
     if (isOurs(secretKeyRef.name, secret))
       return { optional: false, problem: ours(secretKeyRef.name), origin: 'ours' };
-    const encoded = secret?.data?.[secretKeyRef.key];
-    const value = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
-    return foundIn('Secret', secretKeyRef, secret?.metadata.resourceVersion, value);
+    const value = decode(secret?.data?.[secretKeyRef.key]);
+    const revision =
+      secret === undefined || value === undefined ? undefined : revisionIn(secret, secretKeyRef.key, value);
+    return foundIn('Secret', secretKeyRef, { isThere: secret !== undefined, value, revision });
   }
   const { name = '', key = '', optional } = configMapKeyRef ?? {};
   const map = references.configMap(namespace, name);
-  return foundIn('ConfigMap', { name, key, optional }, map?.metadata.resourceVersion, map?.data?.[key]);
+  const revision = map?.metadata.resourceVersion;
+  return foundIn(
+    'ConfigMap',
+    { name, key, optional },
+    { isThere: map !== undefined, value: map?.data?.[key], revision },
+  );
+}
+
+function decode(data: string | undefined): string | undefined {
+  return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
+}
+
+/**
+ * Another one when the value of this key is another, whatever becomes of the Secret's other keys. The Secret's uid is
+ * in it, which only those know who may read the Secret: nobody else can try values until the digest is the same.
+ */
+function revisionIn({ metadata }: Secret, key: string, value: string): string {
+  const parts = [metadata.uid ?? metadata.resourceVersion ?? '', key, value];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
 /** Keys of the workspace and of other agents: an agent that could name them would be whoever it likes. */
@@ -126,18 +189,20 @@ function ours(name: string): string {
 function foundIn(
   kind: string,
   ref: { name: string; key: string; optional?: boolean | undefined },
-  resourceVersion: string | undefined,
-  value: string | undefined,
+  {
+    isThere,
+    value,
+    revision = '',
+  }: { isThere: boolean; value: string | undefined; revision: string | undefined },
 ): Found {
-  const absent =
-    resourceVersion === undefined
-      ? `${kind} "${ref.name}" does not exist`
-      : `${kind} "${ref.name}" has no key "${ref.key}"`;
+  const absent = isThere
+    ? `${kind} "${ref.name}" has no key "${ref.key}"`
+    : `${kind} "${ref.name}" does not exist`;
   return {
     ...(value === undefined ? {} : { value }),
     optional: ref.optional ?? false,
     problem: absent,
-    origin: `${kind}/${ref.name}/${ref.key}@${value === undefined ? '' : resourceVersion}`,
+    origin: `${kind}/${ref.name}/${ref.key}@${value === undefined ? '' : revision}`,
   };
 }
 

@@ -28,7 +28,7 @@ export function makeFacts(facts: Partial<AgentFacts> = {}): AgentFacts {
     agent: makeAgent(),
     refusals: [],
     runtime: { ok: true, class: 'Bwrap', driver: 'bwrap' },
-    environment: { values: {}, missing: [], revision: 'r0' },
+    environment: { values: {}, missing: [], secrets: [], revision: 'r0' },
     dependencies: { missing: [], waiting: [], cycle: [] },
     masterKeys: [{ kid: 'k0', secret: Buffer.alloc(32, 7) }],
     history: emptyHistory,
