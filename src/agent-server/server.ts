@@ -20,6 +20,7 @@ import { AgentServerError } from './errors.ts';
 import { apiProxy } from './http/api-proxy.ts';
 import { createApp, type Routes } from './http/app.ts';
 import { type Changes, createChanges, type StateLine } from './http/changes.ts';
+import { currentLines } from './http/current-lines.ts';
 import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
 import { queueStateHandler } from './http/queue-state.ts';
 import { staticFiles } from './http/static-files.ts';
@@ -31,7 +32,6 @@ import {
   serveHealth,
   taskStatusHandler,
 } from './http/surfaces.ts';
-import { unendedTaskLines } from './http/task-lines.ts';
 import { cancelTaskHandler, tasksHandler } from './http/tasks.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
@@ -115,9 +115,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     maxStreams: settings.maxStreams,
     maxUnreadBytes: settings.maxUnreadChangesBytes,
     state: () => ({ ...stateOf(source, services.listing()), ...status(), idle: activity?.idle ?? false }),
-    beginning: () => unendedTaskLines(tasks),
+    beginning: () => currentLines(tasks, settings.maxTrackedTasks),
   });
-  const announcing = announceAll({ services, changes, tasks, clock, log });
+  const announcing = announceAll({ services, changes, tasks, clock, log, settings });
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
   const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets });
   const server = createHttpServer(routes, log);

@@ -19,6 +19,7 @@ import { podTemplateSchema } from './agent/pod-template.ts';
 import { runtimeSchema } from './agent/runtime.ts';
 import { contextSchema, sessionsSchema, worktreeSchema } from './agent/sessions.ts';
 import { storageSchema } from './agent/storage.ts';
+import { agentTasksSchema } from './agent/tasks.ts';
 import type { apiVersion } from './group.ts';
 import { conditionsSchema, dnsLabel, type KubeObject } from './meta.ts';
 import { agentName, commandLine, listMap } from './schema/fields.ts';
@@ -48,6 +49,9 @@ export const agentSpecSchema = z.strictObject({
   env: listMap(envVarSchema, 'name', 256).describe('Environment of everything that runs in it.').optional(),
   mcp: mcpSchema
     .describe('Its tools, resources and prompts. Default: what /code/mcp-config.json says.')
+    .optional(),
+  tasks: agentTasksSchema
+    .describe('Its queue of tasks. Default: nothing of it appears as a Task.')
     .optional(),
   storage: storageSchema.describe('Its workspace.').prefault({}),
   network: networkSchema.describe('What it can reach; nothing by default.').prefault({}),

@@ -19,6 +19,8 @@ export const scheduledByLabel = 'ploinky.dev/scheduled-by';
  * where it is longer than a label may be. Such an Agent is in no Route.
  */
 export const taskLabel = 'ploinky.dev/task';
+/** Label on a Task that stands for a task that a client of an Agent began; its value is the Agent's name. */
+export const trackedLabel = 'ploinky.dev/tracked-from';
 /** Annotation on a Task: any value cancels it. The Task stays, with phase Cancelled. */
 export const cancelAnnotation = 'ploinky.dev/cancel';
 /** Kubernetes' own label for the tool that manages an object. */
@@ -83,6 +85,12 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: taskLabel,
     kind: 'label',
     meaning: 'On an Agent made for one attempt of a Task with `isolation: Pod`: the Task. It is in no Route.',
+  },
+  {
+    name: trackedLabel,
+    kind: 'label',
+    meaning:
+      'On a Task made for `spec.tasks.track`: the Agent whose client began it. Nothing is executed for such a Task.',
   },
   {
     name: cancelAnnotation,

@@ -7,6 +7,7 @@ import { createBodyReader } from './answer-stream.ts';
 import { changesBinding } from './binding.ts';
 import { connectProven, type ProvenConnection } from './connect.ts';
 import { WireError } from './errors.ts';
+import { type ExecutionLine, readExecutionLine } from './execution-line.ts';
 import type { AgentIdentity, WireKey } from './keys.ts';
 import { type QueueLine, readQueueLine } from './queue-line.ts';
 import { readTaskLine, type TaskLine } from './task-line.ts';
@@ -32,6 +33,7 @@ export type AgentServerChange =
     }
   | TaskLine
   | QueueLine
+  | ExecutionLine
   | { readonly type: 'ping' };
 
 export interface ChangesOptions {
@@ -141,6 +143,8 @@ function parseChange(line: string): AgentServerChange | undefined {
       return readTaskLine(value);
     case 'queue':
       return readQueueLine(value);
+    case 'execution':
+      return readExecutionLine(value);
     case 'ping':
       return { type: 'ping' };
     default:

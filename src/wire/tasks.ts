@@ -28,6 +28,11 @@ export interface TaskRequest {
   readonly timeoutMs?: number;
   /** Begins nothing: asks only for what is there already. */
   readonly known?: true;
+  /**
+   * Id of an execution that is there and has no key: it gets this one. With `known`, so that an agent-server that does
+   * not know the member begins nothing either.
+   */
+  readonly adopt?: string;
 }
 
 export type TaskAnswer =

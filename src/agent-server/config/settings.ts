@@ -43,6 +43,8 @@ export const defaultSettings = {
   maxFinishedBytes: 256 * mebibyte,
   /** Milliseconds for which they are remembered. */
   taskRetentionMs: 7 * 24 * 3_600_000,
+  /** Tasks that clients began and that are told to the controller, so that they are Task resources too; 0: none. */
+  maxTrackedTasks: 0,
   /** MCP sessions at once; the longest unused one without a stream makes room. */
   maxSessions: 10_000,
   /** Milliseconds until an unused session ends. */

@@ -1,6 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import { type EndedTask, mostEnded, type QueueLine, type TaskOutcome } from '#wire/queue-line.ts';
-import type { TaskChange } from '../queue/queue.ts';
+import type { TaskChange, TaskCounts } from '../queue/queue.ts';
 import type { TaskService } from '../tasks/service.ts';
 
 export interface QueueNewsOptions {
@@ -23,12 +23,12 @@ export function tellQueueNews({ tasks, clock, send }: QueueNewsOptions): () => v
   let stopped = false;
 
   async function tell(): Promise<void> {
-    const { pending, running, inputRequired } = await tasks.counts();
+    const counts = await tasks.counts();
     if (stopped) return;
     cancel = undefined;
     const told = ended;
     ended = [];
-    send({ type: 'queue', pending, running, inputRequired, ended: told });
+    send(queueLineOf(counts, told));
   }
   const unsubscribe = tasks.onChange((change) => {
     // Of more than a line holds the others are counted by nobody; that many processes do not end in five seconds.
@@ -40,6 +40,11 @@ export function tellQueueNews({ tasks, clock, send }: QueueNewsOptions): () => v
     unsubscribe();
     cancel?.();
   };
+}
+
+export function queueLineOf(counts: TaskCounts, ended: readonly EndedTask[]): QueueLine {
+  const { pending, running, inputRequired } = counts;
+  return { type: 'queue', pending, running, inputRequired, ended };
 }
 
 const final: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);

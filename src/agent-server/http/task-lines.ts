@@ -30,10 +30,13 @@ export function taskLineOf(record: TaskRecord): TaskLine {
 /** Tasks that are told of at the beginning of a stream. */
 const mostCurrent = 10_000;
 
-/** The tasks that the controller gave and that have not ended, for whoever begins to listen. */
-export async function unendedTaskLines(tasks: Pick<TaskService, 'list'>): Promise<TaskLine[]> {
+/** The tasks (of this owner) that the controller gave a key and that have not ended, for whoever begins to listen. */
+export async function unendedTaskLines(
+  tasks: Pick<TaskService, 'list'>,
+  owner?: string,
+): Promise<TaskLine[]> {
   const unended = (['pending', 'running', 'input_required'] as const).map((status) =>
-    tasks.list({ status, owner: 'controller', limit: mostCurrent }),
+    tasks.list({ status, ...(owner !== undefined && { owner }), limit: mostCurrent }),
   );
   return (await Promise.all(unended))
     .flat()

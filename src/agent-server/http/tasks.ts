@@ -12,7 +12,7 @@ import { allowOnly, type Handler, sendObject } from './app.ts';
 import { readBody } from './body.ts';
 import { taskLineOf } from './task-lines.ts';
 
-export type TaskFace = Pick<TaskService, 'submit' | 'get' | 'getByKey' | 'cancel'>;
+export type TaskFace = Pick<TaskService, 'submit' | 'get' | 'getByKey' | 'adopt' | 'cancel'>;
 
 /** Bytes of an order: 256 KiB of input, however it is escaped, and what is said beside it. */
 const longestOrder = 2 * 1024 * 1024;
@@ -81,7 +81,7 @@ function parse(text: string): Record<string, unknown> | undefined {
 }
 
 function parseOrder(body: Record<string, unknown>): TaskRequest | undefined {
-  const { key, tool, input, priority, timeoutMs, known } = body;
+  const { key, tool, input, priority, timeoutMs, known, adopt } = body;
   if (typeof key !== 'string' || typeof tool !== 'string' || !isObject(input)) return undefined;
   const level = [0, 1, 2, 3].find((one) => one === priority) as TaskRequest['priority'] | undefined;
   return {
@@ -91,11 +91,16 @@ function parseOrder(body: Record<string, unknown>): TaskRequest | undefined {
     priority: level ?? 1,
     ...(typeof timeoutMs === 'number' && timeoutMs > 0 && { timeoutMs }),
     ...(known === true && { known: true as const }),
+    ...(typeof adopt === 'string' && { adopt }),
   };
 }
 
 /** Attempts are the controller's to count: one that is lost with its process is not run again here. */
-async function take(tasks: TaskFace, { known, ...order }: TaskRequest): Promise<TaskRecord | undefined> {
+async function take(
+  tasks: TaskFace,
+  { known, adopt, ...order }: TaskRequest,
+): Promise<TaskRecord | undefined> {
+  if (adopt !== undefined) return (await tasks.getByKey(order.key)) ?? tasks.adopt(adopt, order.key);
   if (known === true) return tasks.getByKey(order.key);
   return tasks.submit({ ...order, owner: 'controller', retries: 0 });
 }

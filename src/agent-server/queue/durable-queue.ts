@@ -167,6 +167,11 @@ class DurableQueue implements TaskQueue {
     return stored === null ? undefined : this.#toRecord(stored);
   }
 
+  async adopt(id: string, key: string): Promise<TaskRecord | undefined> {
+    const stored = await this.#link.askKept({ type: 'adopt', id, key }, null);
+    return stored === null ? undefined : this.#toRecord(stored);
+  }
+
   async list({ status, owner, after, limit = 1000 }: TaskFilter = {}): Promise<TaskRecord[]> {
     const stored = await this.#link.askKept(
       { type: 'list', status: status ?? null, owner: owner ?? null, after: after ?? null, limit },

@@ -63,6 +63,11 @@ export interface TaskQueue {
   get(id: string): Promise<TaskRecord | undefined>;
   getByKey(key: string): Promise<TaskRecord | undefined>;
   /**
+   * Gives a task without a key this one, by which its changes are told from now on; nothing else of it changes.
+   * Undefined: there is none of this id, it has another key, or another one has this key.
+   */
+  adopt(id: string, key: string): Promise<TaskRecord | undefined>;
+  /**
    * In order of enqueueing, without what may be long: results and questions are null, logs empty, and of payloads there
    * is only `instance`. `get` has them.
    */

@@ -17,6 +17,8 @@ export interface TaskService {
   submit(order: TaskOrder): Promise<TaskRecord>;
   get(id: string): Promise<TaskRecord | undefined>;
   getByKey(key: string): Promise<TaskRecord | undefined>;
+  /** Gives a task without a key this one: see the queue's. */
+  adopt(id: string, key: string): Promise<TaskRecord | undefined>;
   /**
    * `cancelled`: it will never run (again); `cancelling`: it runs, and its processes are being ended; `finished`: too
    * late; `unknown`: no such task.

@@ -69,6 +69,7 @@ export function createTaskService({
     },
     get: (id) => queue.get(id),
     getByKey: (key) => queue.getByKey(key),
+    adopt: (id, key) => queue.adopt(id, key),
     cancel: (id) => queue.cancel(id),
     async answer(id, responses) {
       if ((await queue.answer(id, responses)) === 'unknown') return undefined;

@@ -84,6 +84,25 @@ const inputNeedsTool: Rule<{ tool?: string | undefined; input?: unknown }> = {
   holds: (task) => task.input === undefined || task.tool !== undefined,
 };
 
+const executionSchema = z.strictObject({
+  id: text(64)
+    .regex(/^[0-9a-f]{16}$/, 'must be 16 hex digits')
+    .describe('By which the agent’s queue knows it.'),
+});
+
+const executionIsThere: Rule<{
+  execution?: unknown;
+  agentRef?: unknown;
+  tool?: unknown;
+  schedule?: unknown;
+}> = {
+  rule: '!has(self.execution) || (has(self.agentRef) && has(self.tool) && !has(self.schedule))',
+  message: 'execution needs agentRef and tool, and takes no schedule',
+  at: '.execution',
+  holds: ({ execution, agentRef, tool, schedule }) =>
+    execution === undefined || (agentRef !== undefined && tool !== undefined && schedule === undefined),
+};
+
 /** One durable execution. */
 export const taskSpecSchema = withRules(
   z.strictObject({
@@ -125,6 +144,11 @@ export const taskSpecSchema = withRules(
     plugins: notYet(listOf(text(63), 32))
       .describe('Tagged plugins that are active for it.')
       .optional(),
+    execution: executionSchema
+      .describe(
+        'Made by the controller for `spec.tasks.track` of an Agent: this Task stands for a task that a client of the agent began. Nothing is executed for it; to delete it cancels that one.',
+      )
+      .optional(),
     ttlSecondsAfterFinished: seconds.describe('Deleted this long after it ended. Default: kept.').optional(),
   }),
   [
@@ -132,6 +156,7 @@ export const taskSpecSchema = withRules(
     atMostOne(['tool', 'session']),
     atLeastOne(['tool', 'session', 'title']),
     inputNeedsTool,
+    executionIsThere,
   ],
 );
 

@@ -6,6 +6,7 @@ import { digestOf } from '#kit/digest.ts';
 import { type AgentIdentity, deriveAgentKey, egressToken, type MasterKey, principalOf } from '#wire/keys.ts';
 import type { AgentFacts } from './facts.ts';
 import { parseQuantity } from './quantity.ts';
+import { queueLimits } from './queue-limits.ts';
 
 /** Part of every spec hash; a change of what workloads look like that needs a restart raises it. */
 const templateRevision = 1;
@@ -145,7 +146,7 @@ function agentServerOf(facts: AgentFacts, id: AgentIdentity): Workload['agentSer
       ...(current === undefined ? {} : { PLOINKY_DERIVED_MASTER_KEY: current.secret.toString('hex') }),
     },
     ...(spec.command === undefined ? {} : { command: spec.command }),
-    limits: {},
+    limits: queueLimits(spec),
   };
 }
 

@@ -186,6 +186,7 @@ test('what a stream says of tasks is passed on, and when streams begin and are l
     onChange: () => undefined,
     tasks: {
       opened: ({ instance }) => told.push(`opened ${instance}`),
+      began: () => undefined,
       told: ({ instance }, { key, status }) => told.push(`${instance}: ${key} ${status}`),
       closed: ({ instance }) => told.push(`closed ${instance}`),
     },
@@ -218,6 +219,7 @@ function withTasks() {
     onChange: ({ uid }) => changes.push(uid),
     tasks: {
       opened: () => undefined,
+      began: () => undefined,
       told: ({ instance }, { key, status }) => told.push(`${instance}: ${key} ${status}`),
       closed: ({ instance }) => told.push(`closed ${instance}`),
     },

@@ -191,6 +191,7 @@ function readStream(feed: Feed, options: ReportsOptions, onAnswer: () => void): 
     onAnswer();
     feed.isHeard = true;
     if (change.type === 'task') options.tasks?.told(feed.target, change);
+    if (change.type === 'execution') options.tasks?.began(feed.target, change);
     if (change.type === 'queue') options.queues?.told(feed.target, change);
     if (change.type === 'hello') {
       version = change.version;

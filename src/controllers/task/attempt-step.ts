@@ -18,7 +18,8 @@ export function followAttempt(facts: TaskFacts, attempt: AttemptFacts): Step {
 function stepOf(facts: TaskFacts, attempt: AttemptFacts): Step {
   const { line, trouble, isLost } = attempt;
   if (line !== undefined && isEnded(line)) return attemptEnded(facts, outcomeOf(line), held(line));
-  if (line?.status === 'input_required') return asksInVain(facts, line);
+  if (line?.status === 'input_required' && facts.task.spec.execution === undefined)
+    return asksInVain(facts, line);
   if (isLost) return attemptEnded(facts, lost);
   if (trouble?.kind === 'refused')
     return attemptEnded(facts, { reason: 'Refused', message: trouble.message });
@@ -90,7 +91,8 @@ function asksInVain(facts: TaskFacts, line: TaskLine): Step {
 function goesOn(facts: TaskFacts, attempt: AttemptFacts, line: TaskLine): Step {
   const { holder, trouble } = attempt;
   const { status: before = {} } = facts.task;
-  const isRunning = line.status === 'running';
+  // The client of an execution answers what it asks.
+  const isRunning = line.status !== 'pending';
   const startedAt = before.startedAt ?? (isRunning ? timeOf(line.startedAt) : undefined);
   const changes: Partial<TaskStatus> = {
     phase: isRunning ? 'Running' : 'Queued',

@@ -2,6 +2,7 @@ import type { Task } from '#api/task.ts';
 import { backoffDelay } from '#kit/backoff.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Cache } from '#kube/cache.ts';
+import type { ExecutionLine } from '#wire/execution-line.ts';
 import { isEnded, type TaskLine } from '#wire/task-line.ts';
 import type { Trouble } from './facts.ts';
 import { uidIndex } from './indexes.ts';
@@ -38,6 +39,8 @@ export interface Attempts extends TaskListener {
   onTold(listener: (key: string) => void): () => void;
   /** Calls back when instances come that can be asked; then what was unended there is to be asked for again. */
   onOpened(listener: (place: TaskPlace) => void): () => void;
+  /** Calls back with each task that a client began and no Task stands for. */
+  onBegan(listener: (place: TaskPlace, line: ExecutionLine) => void): () => void;
   /** Calls back when an instance is not listened to any more. */
   onClosed(listener: (place: TaskPlace) => void): () => void;
 }
@@ -81,6 +84,7 @@ class AttemptMemory implements Attempts {
   readonly #strays = createStrayKeys();
   readonly #onTold = new Set<(key: string) => void>();
   readonly #onOpened = new Set<(place: TaskPlace) => void>();
+  readonly #onBegan = new Set<(place: TaskPlace, line: ExecutionLine) => void>();
   readonly #onClosed = new Set<(place: TaskPlace) => void>();
 
   constructor(clock: Clock, tasks: Pick<Cache<Task>, 'byIndex'>) {
@@ -143,6 +147,10 @@ class AttemptMemory implements Attempts {
 
   #announce(key: string): void {
     for (const listener of this.#onTold) listener(key);
+  }
+
+  began(place: TaskPlace, line: ExecutionLine): void {
+    for (const listener of this.#onBegan) listener(place, line);
   }
 
   closed(place: TaskPlace): void {
@@ -221,6 +229,11 @@ class AttemptMemory implements Attempts {
   onOpened(listener: (place: TaskPlace) => void): () => void {
     this.#onOpened.add(listener);
     return () => this.#onOpened.delete(listener);
+  }
+
+  onBegan(listener: (place: TaskPlace, line: ExecutionLine) => void): () => void {
+    this.#onBegan.add(listener);
+    return () => this.#onBegan.delete(listener);
   }
 
   onClosed(listener: (place: TaskPlace) => void): () => void {

@@ -99,7 +99,9 @@ export function createCaller({ attempts, links, log }: CallerOptions): Caller {
 }
 
 function requestOf({ spec }: Task, key: string, known: boolean): TaskRequest {
-  const { tool = '', input = {}, priority, timeoutSeconds } = spec;
+  const { tool = '', input = {}, priority, timeoutSeconds, execution } = spec;
+  if (execution !== undefined)
+    return { key, tool, input: {}, priority: priorities[priority], known: true, adopt: execution.id };
   return {
     key,
     tool,

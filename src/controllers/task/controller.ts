@@ -29,6 +29,7 @@ import { createLinks } from './links.ts';
 import { currentKey, isFinal, splitKey } from './phases.ts';
 import { createTaskReconciler } from './reconcile.ts';
 import { createStrays } from './strays.ts';
+import { createTracker } from './tracker.ts';
 
 export interface TaskControllerOptions {
   readonly client: Client;
@@ -62,6 +63,12 @@ export function createTaskController(options: TaskControllerOptions): Controller
     observeAgent: agents.observe,
   });
   const strays = createStrays({ ...options, tasks: tasks.cache, end: reconciler.end });
+  const tracker = createTracker({
+    ...options,
+    tasks: tasks.cache,
+    agents: agents.cache,
+    observe: tasks.observe,
+  });
   const controller = createController({
     ...options,
     name: 'task',
@@ -71,8 +78,10 @@ export function createTaskController(options: TaskControllerOptions): Controller
       informerSource(tasks, { keys: (event) => concernedByTask(tasks, event) }),
       informerSource(agents, { keys: (event) => concernedByAgent(tasks, event), when: mattersToTasks }),
       callbackSource((enqueue) => listen(options, strays, enqueue)),
+      callbackSource(() => attempts.onBegan(tracker.began)),
       callbackSource(() =>
         tasks.cache.subscribe((event) => {
+          if (event.type === 'deleted' || isFinal(event.object)) tracker.changed(event.object);
           if (event.type === 'deleted') sayDeleted(event.object, events);
         }),
       ),
@@ -96,6 +105,7 @@ export function createTaskController(options: TaskControllerOptions): Controller
     async stop(stopOptions) {
       await controller.stop(stopOptions);
       strays.close();
+      tracker.close();
       links.close();
     },
   };

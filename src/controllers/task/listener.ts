@@ -1,3 +1,4 @@
+import type { ExecutionLine } from '#wire/execution-line.ts';
 import type { AgentIdentity, WireKey } from '#wire/keys.ts';
 import type { TaskLine } from '#wire/task-line.ts';
 
@@ -16,6 +17,8 @@ export interface TaskListener {
   /** A stream began. What became of tasks there while there was none is not told: it has to be asked for. */
   opened(place: TaskPlace): void;
   told(place: TaskPlace, line: TaskLine): void;
+  /** A client began a task there that no Task stands for. */
+  began(place: TaskPlace, line: ExecutionLine): void;
   /** Nobody listens there any more. */
   closed(place: TaskPlace): void;
 }

@@ -49,6 +49,32 @@ export function orderContract(check: Check): void {
     assert.deepEqual((await queue.get(id))?.progress, { progress: 2, total: 4, message: 'half' });
   });
 
+  check(
+    'one without a key can be given one, once, and is told of and found by it from then on',
+    async (queue) => {
+      const { id } = await queue.enqueue(task('a', { owner: 'u' }));
+      const { id: other } = await queue.enqueue(task('b', { key: 'taken' }));
+      assert.equal((await queue.adopt(id, 'k'))?.key, 'k');
+      assert.equal((await queue.adopt(id, 'k'))?.id, id);
+      for (const [asked, key] of [
+        [id, 'another'],
+        [other, 'k'],
+        ['0000000000000000', 'new'],
+      ] as const)
+        assert.equal(await queue.adopt(asked, key), undefined);
+      const keys: unknown[] = [];
+      queue.onChange(({ id: changed, key }) => changed === id && keys.push(key));
+      await queue.settle(await leased(queue), done);
+      assert.deepEqual(keys, ['k', 'k']);
+      const { status, owner } = (await queue.getByKey('k')) ?? {};
+      assert.deepEqual([status, owner], ['completed', 'u']);
+      const { id: late } = await queue.enqueue(task('c'));
+      await queue.cancel(late);
+      assert.equal((await queue.adopt(late, 'late'))?.status, 'cancelled');
+      assert.deepEqual(queue.counts().finished, { completed: 1, failed: 0, cancelled: 1 });
+    },
+  );
+
   check('every change of status is told once, and every report', async (queue) => {
     const told: string[] = [];
     const note = (change: TaskChange) => {

@@ -26,7 +26,7 @@ import { followChanges } from '#wire/changes.ts';
 export interface Stand {
   readonly user: Client;
   /** Makes the Agent known whose agent-server this is, Ready. */
-  addAgent(server: TestServer): Promise<void>;
+  addAgent(server: TestServer, spec?: object): Promise<Agent>;
   makeTask(name: string, spec: object): Promise<Task>;
   tasks(): Promise<readonly Task[]>;
   /** Starts another controller. Returns its stop function. */
@@ -58,7 +58,7 @@ export async function createStand(t: TestContext): Promise<Stand> {
   });
   return {
     user,
-    addAgent: (server) => addAgent(user, addressOf(server)),
+    addAgent: (server, spec = {}) => addAgent(user, addressOf(server), spec),
     makeTask: (name, spec) =>
       user.create<Task>(taskResource, {
         apiVersion: 'ploinky.dev/v1alpha1',
@@ -93,16 +93,16 @@ function addressOf({ url }: TestServer): string {
   return new URL(url).host;
 }
 
-async function addAgent(user: Client, address: string): Promise<void> {
+async function addAgent(user: Client, address: string, spec: object): Promise<Agent> {
   const agent = await user.create<Agent>(agentResource, {
     apiVersion: 'ploinky.dev/v1alpha1',
     kind: 'Agent',
     metadata: { namespace: 'default', name: 'demo' },
-    spec: agentSpecSchema.parse({}),
+    spec: agentSpecSchema.parse(spec),
   });
   const { instance: uid } = target;
   const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: time };
-  await user.applyStatus<Agent>(
+  return user.applyStatus<Agent>(
     agentResource,
     agent,
     {
@@ -128,7 +128,9 @@ async function control(client: Client, identity: string, address: string): Promi
     tasks: attempts,
   });
   await controller.start();
-  reports.follow(target.agent.uid, [{ ...target, address, answers: true }]);
+  const known = agents.cache.get({ namespace: 'default', name: target.agent.name })?.metadata.uid;
+  const agent = { ...target.agent, uid: known ?? target.agent.uid };
+  reports.follow(agent.uid, [{ ...target, agent, address, answers: true }]);
   let stopped = false;
   return async () => {
     if (stopped) return;

@@ -30,11 +30,13 @@ const tools = Object.keys(code).map((file) => ({
   command: `node ${file}`,
   inputSchema: object,
 }));
+/** A call of it is a task for every client. */
+const aside = { name: 'aside', description: 'Says it later.', command: 'node say.mjs', async: true };
 const agent = (name: string, spec: object = {}) => ({
   apiVersion: 'ploinky.dev/v1alpha1',
   kind: 'Agent',
   metadata: { name },
-  spec: { code: { inline: code }, mcp: { tools }, ...spec },
+  spec: { code: { inline: code }, mcp: { tools: [...tools, { ...aside, inputSchema: object }] }, ...spec },
 });
 const task = (name: string, tool: string, args: object, spec: object = {}) => ({
   apiVersion: 'ploinky.dev/v1alpha1',
@@ -64,7 +66,7 @@ describe('Tasks', { skip: missingPlace, timeout: 900_000 }, () => {
   let place: Place;
   before(async () => {
     place = await createPlace({ examples: [] });
-    await place.up(await file(agent('worker')));
+    await place.up(await file(agent('worker', { tasks: { track: 'Always' } })));
   });
   after(() => place?.remove());
 
@@ -128,6 +130,19 @@ describe('Tasks', { skip: missingPlace, timeout: 900_000 }, () => {
     assert.deepEqual(JSON.parse(content[0].text), { said: 'hi', agent: 'worker', run: 1 });
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     assert.equal(await count('say-hi'), 1);
+  });
+
+  it('appear for what a client began, without running it again', async () => {
+    await place.must('call', 'aside', '-a', 'worker', '-p', 'text=aside');
+    const tracked = ({ metadata }: Listed) => metadata.labels?.['ploinky.dev/tracked-from'] === 'worker';
+    const [seen] = await until(
+      async () => (await list('tasks')).filter(tracked),
+      (found) => found.length > 0 && found.every(({ status }) => final.includes(status?.phase ?? '')),
+      'the call does not appear as a Task',
+    );
+    assert.deepEqual([seen?.status?.phase, seen?.status?.attempts], ['Succeeded', 1]);
+    assert.match(seen?.status?.result?.content ?? '', /aside/);
+    assert.equal(await count('say-aside'), 1);
   });
 
   it('are shown by the real kubectl, with what happened', async (t) => {

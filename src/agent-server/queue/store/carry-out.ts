@@ -31,6 +31,8 @@ export function carryOut(tasks: TaskTable, retention: Retention, operation: Oper
       return tasks.find('id', operation.id);
     case 'getByKey':
       return tasks.find('key', operation.key);
+    case 'adopt':
+      return tasks.adopt(operation);
     case 'list':
       return tasks.list(operation);
     case 'unanswered':

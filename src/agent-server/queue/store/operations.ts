@@ -14,6 +14,8 @@ export type Operation =
   | { readonly type: 'cancel'; readonly id: string; readonly now: number }
   | { readonly type: 'get'; readonly id: string }
   | { readonly type: 'getByKey'; readonly key: string }
+  /** Gives a task without a key this one, by which it is told of from now on. */
+  | { readonly type: 'adopt'; readonly id: string; readonly key: string }
   | ListOperation
   /** Those that ask and have not been changed since. */
   | { readonly type: 'unanswered'; readonly before: number }
@@ -144,6 +146,8 @@ export interface Answers {
   readonly cancel: 'cancelled' | 'cancelling' | 'finished' | 'unknown';
   readonly get: StoredTask | null;
   readonly getByKey: StoredTask | null;
+  /** Null: there is none of this id, or it has another key. */
+  readonly adopt: StoredTask | null;
   /** Without results, questions and logs, and of payloads only `instance`. */
   readonly list: readonly StoredTask[];
   /** Ids, the oldest question first. */

@@ -193,6 +193,18 @@ export class TaskTable {
     return row === undefined ? null : toWholeTask(row, this.#parts.files.read);
   }
 
+  adopt({ id, key }: Of<'adopt'>): Answers['adopt'] {
+    const row = this.#row('id', id);
+    if (row === undefined || (row.key !== null && row.key !== key)) return null;
+    if (row.key === null) {
+      if (this.#row('key', key) !== undefined) return null;
+      this.#update(row, { key });
+      this.#parts.tally.remove(row);
+      this.#parts.tally.add({ ...row, key });
+    }
+    return this.find('id', id);
+  }
+
   list(operation: Of<'list'>): Answers['list'] {
     return listTasks(this.#database, operation);
   }
