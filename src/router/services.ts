@@ -8,6 +8,7 @@ import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { type Conflicts, createConflicts } from './catalog/conflicts.ts';
 import { createFetchItems } from './catalog/fetch-list.ts';
+import { createGrants, type Grants } from './catalog/grants.ts';
 import { createToolWatch } from './catalog/tool-watch.ts';
 import { createViews, type Views } from './catalog/views.ts';
 import { createRouterKeys, type RouterKeys } from './keys.ts';
@@ -51,6 +52,7 @@ export interface Services {
   readonly views: Views;
   readonly abouts: Abouts;
   readonly conflicts: Conflicts;
+  readonly grants: Grants;
   readonly sessions: Sessions;
   readonly peers: Peers;
   readonly auth: AuthSettings;
@@ -101,6 +103,7 @@ export function createServices(options: ServicesOptions): Services {
   return {
     ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers, auth },
     ...lists,
+    grants: createGrants({ tables }),
     reclaim: options.reclaim,
     resolve: followingResolver(tables),
     onChange(callback) {

@@ -1,3 +1,4 @@
+import { wholeOf } from './limits.ts';
 import { renamed } from './names-filter.ts';
 import type { McpSurface } from './surface.ts';
 import { qualifyUri, readQualifiedUri } from './uris.ts';
@@ -14,7 +15,8 @@ export interface QualifiedLists {
 }
 
 /** True when URIs may get their agent's name in front. */
-export function qualifiesUris({ naming, agents }: McpSurface): boolean {
+export function qualifiesUris(surface: McpSurface): boolean {
+  const { naming, agents } = wholeOf(surface);
   return naming === 'Always' || (naming === 'Conflict' && agents.length > 1);
 }
 

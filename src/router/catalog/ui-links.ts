@@ -13,6 +13,15 @@ export function linksUi(item: Readonly<Record<string, unknown>>): boolean {
   return typeof meta[flatKey] === 'string' || (isObject(ui) && typeof ui['resourceUri'] === 'string');
 }
 
+/** The URIs of those resources. */
+export function uiLinksOf(item: Readonly<Record<string, unknown>>): string[] {
+  const meta = item['_meta'];
+  if (!isObject(meta)) return [];
+  const { ui } = meta;
+  const links = [meta[flatKey], isObject(ui) ? ui['resourceUri'] : undefined];
+  return links.filter((link) => typeof link === 'string');
+}
+
 /** The item with that link as clients see it; the same one when it stays as it is. */
 export function exposeUiLink<T extends Readonly<Record<string, unknown>>>(
   item: T,

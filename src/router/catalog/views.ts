@@ -1,10 +1,12 @@
 import type { Clock } from '#kit/clock.ts';
 import { oncePerObject } from '#kit/memo.ts';
+import { wholeOf } from '#routing/limits.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Target } from '#routing/target.ts';
 import { type ExposeUri, mayRewriteUris } from '#routing/uri-rules.ts';
 import type { TableSource } from '../sources.ts';
 import type { Catalog, Part } from './catalog.ts';
+import { createLimitedViews, isLimited, type LimitedSurface } from './limit-view.ts';
 import type { ListKind } from './list-kinds.ts';
 import { mergeParts } from './merge-parts.ts';
 import { exposeUiLinks, linksUi } from './ui-links.ts';
@@ -12,6 +14,7 @@ import { createUriRulesMemo } from './uri-rules.ts';
 import type { View } from './view.ts';
 import { partsWithin } from './within.ts';
 
+/** Lists of a surface; of one with `limits`, what they let be seen. */
 export interface Views {
   /** The list as it is now; agents that fail or are late cost their deadline once and are named in `errors`. */
   of(surface: McpSurface, kind: ListKind): Promise<View>;
@@ -74,12 +77,14 @@ class KeptViews implements Views {
     prompts: new WeakMap(),
   };
   readonly #rules = createUriRulesMemo();
+  readonly #limited = createLimitedViews();
 
   constructor(options: ViewsOptions) {
     this.#options = options;
   }
 
   current(surface: McpSurface, kind: ListKind): View | undefined {
+    if (isLimited(surface)) return this.#limit(surface, kind, this.current(surface.limits.whole, kind));
     const { catalog, clock } = this.#options;
     const known = this.#kept[kind].get(placeOf(surface));
     if (known?.surface !== surface || known.version !== catalog.version) return undefined;
@@ -87,10 +92,12 @@ class KeptViews implements Views {
   }
 
   last(surface: McpSurface, kind: ListKind): View | undefined {
+    if (isLimited(surface)) return this.#limit(surface, kind, this.last(surface.limits.whole, kind));
     return this.#kept[kind].get(placeOf(surface))?.view;
   }
 
   async of(surface: McpSurface, kind: ListKind): Promise<View> {
+    if (isLimited(surface)) return this.#ofLimited(surface, kind);
     const known = this.current(surface, kind);
     if (known !== undefined) return known;
     const { version } = this.#options.catalog;
@@ -104,6 +111,22 @@ class KeptViews implements Views {
     };
     made.view.catch(forget);
     return made.view;
+  }
+
+  /** What the tools say of pages counts as they were last known. */
+  #limit(surface: LimitedSurface, kind: ListKind, whole: View | undefined): View | undefined {
+    if (whole === undefined) return undefined;
+    const tools = kind === 'resources' ? this.last(surface.limits.whole, 'tools') : undefined;
+    return this.#limited.of(surface, kind, whole, tools);
+  }
+
+  async #ofLimited(surface: LimitedSurface, kind: ListKind): Promise<View> {
+    const { whole } = surface.limits;
+    const [view, tools] = await Promise.all([
+      this.of(whole, kind),
+      kind === 'resources' ? this.of(whole, 'tools') : undefined,
+    ]);
+    return this.#limited.of(surface, kind, view, tools);
   }
 
   async #make(surface: McpSurface, kind: ListKind): Promise<View> {
@@ -124,7 +147,8 @@ class KeptViews implements Views {
     return view;
   }
 
-  uris(surface: McpSurface): (ExposeUri | undefined) | Promise<ExposeUri | undefined> {
+  uris(of: McpSurface): (ExposeUri | undefined) | Promise<ExposeUri | undefined> {
+    const surface = wholeOf(of);
     if (!mayRewriteUris(surface)) return undefined;
     const resources = this.#known(surface, 'resources');
     const templates = this.#known(surface, 'templates');

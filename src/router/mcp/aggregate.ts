@@ -69,10 +69,16 @@ function listText(services: Services, { view, kind, surface, era }: Listing): st
     ...(Object.keys(notes).length > 0 && { _meta: notes }),
   };
   const ttlMs = view.errors.length > 0 ? 0 : 5_000;
-  const wrapped = wrapResult(era, method, result, serverInfo(services), { ttlMs, cacheScope: 'public' });
+  const cacheScope = cacheScopeOf(surface);
+  const wrapped = wrapResult(era, method, result, serverInfo(services), { ttlMs, cacheScope });
   const text = JSON.stringify(wrapped);
   view.memo.set(era, text);
   return text;
+}
+
+/** What not everybody is told may be kept for who was told it alone. */
+function cacheScopeOf({ access, limits }: McpSurface): 'public' | 'private' {
+  return access === undefined && limits === undefined ? 'public' : 'private';
 }
 
 /** Agents that are missing from a list and names that several have. */
@@ -152,7 +158,7 @@ const discover: Handler = async (services, { message, surface }) => {
     capabilities: aggregateCapabilities(about, firstStatelessRevision),
     instructions: aggregateInstructions(surface, about, services.limits.mergedInstructionsChars),
   };
-  const hint = { ttlMs: 60_000, cacheScope: 'public' } as const;
+  const hint = { ttlMs: 60_000, cacheScope: cacheScopeOf(surface) };
   return {
     kind: 'result',
     text: JSON.stringify(wrapResult('stateless', message.method, result, serverInfo(services), hint)),

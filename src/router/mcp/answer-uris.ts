@@ -5,7 +5,7 @@ import type { Expose } from './expose-uris.ts';
 
 /** How clients of the surface see an agent's URIs; undefined where they stay as they are, which costs nothing. */
 export function exposeFor(
-  { views }: Services,
+  { views }: Pick<Services, 'views'>,
   surface: McpSurface,
   agent: string,
 ): (Expose | undefined) | Promise<Expose | undefined> {

@@ -8,6 +8,7 @@ import {
   type RequestId,
   RpcError,
 } from '#mcp/jsonrpc.ts';
+import { AuthRefused } from '../auth/authenticator.ts';
 import { RouterError } from '../errors.ts';
 import { endWith } from '../write-long.ts';
 import { SessionGone } from './inbound.ts';
@@ -23,6 +24,10 @@ const statuses = new Map<number, number>([[errorCodes.methodNotFound, 404]]);
 /** Any error as JSON-RPC sees it: what an agent's absence or silence means to a client. */
 export function toFailure(id: RequestId | null, error: unknown): JsonRpcFailure {
   if (error instanceof RpcError) return failureFrom(id, error);
+  if (error instanceof AuthRefused) {
+    const { code, description, challenge } = error.details;
+    return failureOf(id, errorCodes.server, description, { error: code, ...challenge });
+  }
   if (!(error instanceof RouterError)) return failureOf(id, errorCodes.internal, 'Internal error');
   switch (error.code) {
     case 'Ambiguous':

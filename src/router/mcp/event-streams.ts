@@ -234,8 +234,8 @@ function announce(services: Services, stream: Stream): void {
 /** Moves when any list of the surface may have. */
 function stampOf(services: Services, surface: McpSurface): string {
   const { targets } = services.tables.current();
-  const { naming, tools, resources, prompts, searchAbove } = surface;
-  const rules = JSON.stringify([naming, tools, resources, prompts, searchAbove]);
+  const { naming, tools, resources, prompts, searchAbove, limits } = surface;
+  const rules = JSON.stringify([naming, tools, resources, prompts, searchAbove, limits?.key]);
   const agents = surface.agents.map((name) => {
     const target = targets.get(`${surface.namespace}/${name}`);
     return `${name} ${target?.listsDigest} ${target?.unavailable === undefined}`;

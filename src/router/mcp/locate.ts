@@ -1,16 +1,21 @@
 import { isObject } from '#kit/json.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
+import { wholeOf } from '#routing/limits.ts';
 import { isDenied, passes, renamedBack } from '#routing/names-filter.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { qualifiesUris } from '#routing/uri-rules.ts';
 import { readQualifiedUri } from '#routing/uris.ts';
+import type { AuthRefused } from '../auth/authenticator.ts';
+import { allowedKind, isLimited, isLinked, type LimitedSurface, linkedUi } from '../catalog/limit-view.ts';
 import type { ListKind } from '../catalog/list-kinds.ts';
 import { filterOf } from '../catalog/merge-parts.ts';
 import { templateStartsOf } from '../catalog/template-starts.ts';
 import type { View, ViewItem } from '../catalog/view.ts';
 import { RouterError } from '../errors.ts';
 import type { Services } from '../services.ts';
+import { exposeFor } from './answer-uris.ts';
+import { missingScopes } from './missing-scopes.ts';
 
 /** What it takes to find an owner. */
 export type Lists = Pick<Services, 'views' | 'clock'>;
@@ -26,7 +31,8 @@ const graceMs = 100;
 
 /**
  * The owner of a tool, prompt or resource that clients call `name`; `wanted` narrows it to one agent. Answers at
- * once when the list is there. Throws or rejects with RouterError `NotFound` or `Ambiguous`.
+ * once when the list is there. Throws or rejects with RouterError `NotFound` or `Ambiguous`, and with AuthRefused where
+ * only scopes are missing.
  */
 export function locate(
   services: Lists,
@@ -38,12 +44,27 @@ export function locate(
   const ownerIn = (view: View) => {
     const found = findIn(view, name, wanted);
     if (found !== undefined) return found;
-    throw notFound(view, surface, kind, name, wanted);
+    throw (
+      scopesMissingFor(services, surface, kind, name, wanted) ?? notFound(view, surface, kind, name, wanted)
+    );
   };
   const current = services.views.current(surface, kind);
   return current === undefined
     ? freshView(services, surface, kind, name, wanted).then(ownerIn)
     : ownerIn(current);
+}
+
+/** Of an item that the surface has, and not for this caller. */
+function scopesMissingFor(
+  { views }: Lists,
+  surface: McpSurface,
+  kind: ListKind,
+  name: string,
+  wanted: string | undefined,
+): AuthRefused | undefined {
+  if (!isLimited(surface)) return undefined;
+  const whole = views.last(surface.limits.whole, kind);
+  return whole && missingScopes(surface, allowedKind(kind), findIn(whole, name, wanted));
 }
 
 async function freshView(
@@ -109,7 +130,8 @@ export function wantedAgent(params: Params): string | undefined {
 
 /**
  * The owner of a URI: whom it names, else who lists it, else who has the template with the longest literal
- * beginning, else the only agent. Throws RouterError `NotFound` or `Ambiguous`.
+ * beginning, else the only agent. Throws RouterError `NotFound` or `Ambiguous`, and AuthRefused where only scopes are
+ * missing.
  */
 export async function locateUri(
   services: Lists,
@@ -117,11 +139,40 @@ export async function locateUri(
   uri: string,
   wanted?: string,
 ): Promise<Owner> {
+  const owner = await ownerOfUri(services, surface, uri, wanted);
+  if (isLimited(surface)) await refuseUri(services, surface, uri, owner);
+  return owner;
+}
+
+/** Whatever way it was found: of what rules say, the URI itself counts, as this surface calls it. */
+async function refuseUri(
+  services: Lists,
+  surface: LimitedSurface,
+  uri: string,
+  { agent, name }: Owner,
+): Promise<void> {
+  const expose = await exposeFor(services, surface, agent);
+  const item = { agent, name, exposed: expose?.(name) ?? name };
+  if (surface.limits.permits('resources', item)) return;
+  const tools = await services.views.of(surface.limits.whole, 'tools');
+  if (isLinked(surface, linkedUi(surface, tools), item)) return;
+  throw (
+    missingScopes(surface, 'resources', item) ??
+    new RouterError('NotFound', `resource '${uri}' was not found`)
+  );
+}
+
+async function ownerOfUri(
+  services: Lists,
+  surface: McpSurface,
+  uri: string,
+  wanted: string | undefined,
+): Promise<Owner> {
   const named = qualifiesUris(surface) ? ownerNamedBy(surface, uri, wanted) : undefined;
   if (named !== undefined && (await isShown(services, surface, named))) return named;
   const listed = await locateListed(services, surface, uri, wanted);
   if (listed !== undefined) return listed;
-  const templates = await services.views.of(surface, 'templates');
+  const templates = await services.views.of(wholeOf(surface), 'templates');
   const owner = ownerByTemplate(templates, surface, uri, wanted) ?? onlyAgent(surface, uri);
   if (owner === undefined) throw new RouterError('NotFound', `resource '${uri}' was not found`);
   return owner;
@@ -129,7 +180,7 @@ export async function locateUri(
 
 function ownerNamedBy(surface: McpSurface, uri: string, wanted: string | undefined): Owner | undefined {
   const named = readQualifiedUri(uri);
-  if (named === undefined || !surface.agents.includes(named.agent)) return undefined;
+  if (named === undefined || !hasName(surface.agents, named.agent)) return undefined;
   if (wanted !== undefined && wanted !== named.agent) return undefined;
   const name = renamedBack({ agent: named.agent, name: named.uri }, surface.resources);
   return { agent: named.agent, name };
@@ -139,7 +190,7 @@ function ownerNamedBy(surface: McpSurface, uri: string, wanted: string | undefin
 async function isShown(services: Lists, surface: McpSurface, { agent, name }: Owner): Promise<boolean> {
   if (isDenied(name, surface.resources)) return false;
   if (passes(name, surface.resources)) return true;
-  const templates = await services.views.of(surface, 'templates');
+  const templates = await services.views.of(wholeOf(surface), 'templates');
   return templateStartsOf(templates).isOf(agent, name);
 }
 
@@ -149,7 +200,8 @@ function ownerByTemplate(
   uri: string,
   wanted: string | undefined,
 ): Owner | undefined {
-  const isMeant = ({ agent }: ViewItem) => wanted === undefined || agent === wanted;
+  const isMeant = ({ agent }: ViewItem) =>
+    hasName(surface.agents, agent) && (wanted === undefined || agent === wanted);
   const best = templateStartsOf(templates).longest(uri, isMeant);
   if (best === undefined) return undefined;
   const name = renamedBack({ agent: best.agent, name: uri }, surface.resources);
@@ -158,8 +210,9 @@ function ownerByTemplate(
 
 /** Resources need not be listed; behind one agent there is no question whose they are. */
 function onlyAgent(surface: McpSurface, uri: string): Owner | undefined {
-  const [agent] = surface.agents;
-  if (agent === undefined || surface.agents.length > 1) return undefined;
+  const { agents } = wholeOf(surface);
+  const [agent] = agents;
+  if (agent === undefined || agents.length > 1 || !hasName(surface.agents, agent)) return undefined;
   const name = renamedBack({ agent, name: uri }, surface.resources);
   return passes(name, surface.resources) ? { agent, name } : undefined;
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '#kit/json.ts';
 import { latestSessionRevision } from '#mcp/eras.ts';
 import type { JsonRpcRequest } from '#mcp/jsonrpc.ts';
+import { wholeOf } from '#routing/limits.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { bindMessage } from '#wire/binding.ts';
 import type { Caller } from '../../caller.ts';
@@ -40,7 +41,7 @@ export async function runCommand(
   const name = typeof body['command'] === 'string' ? body['command'] : '';
   const run = commands.get(name);
   if (run === undefined) return refusal(400, `unknown command '${name}'`);
-  if (surface.agents.length === 0) return refusal(503, 'no agents are registered');
+  if (wholeOf(surface).agents.length === 0) return refusal(503, 'no agents are registered');
   try {
     return await run({ services, surface, caller, body, headers });
   } catch (error) {

@@ -25,13 +25,14 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
   return {
     post: (exchange, text) =>
       answerPost({ services, streams, inFlight, surface: exchange.resolution.surface }, exchange, text),
-    get({ request, response, resolution: { surface } }) {
+    get({ request, response, resolution }) {
       const wantsEvents = request.headers.accept?.includes('text/event-stream') ?? false;
       if (!wantsEvents || request.headers['mcp-session-id'] === undefined) {
         writeJson(response, 405, { error: 'event_stream_not_supported' }, { allow: 'POST, DELETE' });
         return;
       }
       const caller = identifyCaller(request, services);
+      const surface = services.grants.narrow(resolution.surface, caller);
       const session = requireSession(services, request.headers, scopeOf(surface), caller);
       const callOf = (agent: string, lastEventId?: string) =>
         sessionStreamCall(`${surface.namespace}/${agent}`, session, caller, request.headers, lastEventId);
@@ -42,7 +43,7 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
         response.once('close', () => resumed.delete(response));
         return resumeCall({ services, surface, response, callOf }, lastEventId);
       }
-      streams.openSession(currentSurface({ services, streams, inFlight, surface }), callOf, response);
+      streams.openSession(currentSurface({ services, surface }, caller), callOf, response);
     },
     delete: (exchange) => endThis(services, exchange),
     close: () => streams.close(),

@@ -10,7 +10,11 @@ import {
   RpcError,
 } from '#mcp/jsonrpc.ts';
 import { type ParsedBody, parseJson, readMessages } from '#mcp/parse.ts';
+import { surfaceNow } from '#routing/agent-surface.ts';
+import { wholeOf } from '#routing/limits.ts';
 import type { McpSurface } from '#routing/surface.ts';
+import { AuthRefused } from '../../auth/authenticator.ts';
+import { refuse as refuseCaller } from '../../auth/refuse.ts';
 import type { Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
@@ -43,13 +47,15 @@ export interface PostContext {
 type Posted = Exchange<'mcp'>;
 
 /** POST to an aggregate: JSON-RPC of either era, a batch of the old ones, or Ploinky's plain commands. */
-export function answerPost(context: PostContext, exchange: Posted, text: string): void | Promise<void> {
-  const { services, surface } = context;
+export function answerPost(found: PostContext, exchange: Posted, text: string): void | Promise<void> {
+  const { services } = found;
   const { request } = exchange;
   const { headers } = request;
   const { jsonDepth: maxDepth, jsonMembers: maxMembers, batch: maxBatch } = services.limits;
   const json = parseJson(text, { maxDepth, maxMembers });
   const caller = identifyCaller(request, services);
+  const surface = services.grants.narrow(found.surface, caller);
+  const context = surface === found.surface ? found : { ...found, surface };
   if (isObject(json) && !('jsonrpc' in json)) return answerCommand(context, exchange, caller, json);
   const body = readMessages(json, { maxBatch });
   const delegated = isDelegated(request);
@@ -64,8 +70,13 @@ async function answerCommand(
   caller: Caller,
   json: Record<string, unknown>,
 ): Promise<void> {
-  const { status, body } = await runCommand(services, surface, caller, json, request.headers);
-  writeJson(response, status, body);
+  try {
+    const { status, body } = await runCommand(services, surface, caller, json, request.headers);
+    writeJson(response, status, body);
+  } catch (error) {
+    if (!(error instanceof AuthRefused)) throw error;
+    refuseCaller(services, request, response, surface.access, error.details);
+  }
 }
 
 interface Spoken {
@@ -86,7 +97,7 @@ function answerBody(context: PostContext, exchange: Posted, spoken: Spoken): voi
     return listen(context, exchange, message, speaker);
   }
   const { surface } = context;
-  return answerRequest(context, response, { surface, speaker, headers: request.headers, message, text });
+  return answerRequest(context, exchange, { surface, speaker, headers: request.headers, message, text });
 }
 
 async function acknowledge(
@@ -102,17 +113,18 @@ async function acknowledge(
 /** Without a promise where nothing has to be waited for: so it is for almost every call. */
 function answerRequest(
   context: PostContext,
-  response: ServerResponse,
+  posted: Pick<Posted, 'request' | 'response'>,
   request: AggregateRequest,
 ): void | Promise<void> {
+  const { response } = posted;
   try {
     const outcome = answerAggregate(context.services, request);
     if (!(outcome instanceof Promise)) return answerOutcome(context, response, request, outcome);
     return outcome
       .then((found) => answerOutcome(context, response, request, found))
-      .catch((error: unknown) => refuse(context, response, request, error));
+      .catch((error: unknown) => refuse(context, posted, request, error));
   } catch (error) {
-    refuse(context, response, request, error);
+    refuse(context, posted, request, error);
   }
 }
 
@@ -146,10 +158,14 @@ function answerOutcome(
 
 function refuse(
   { services }: PostContext,
-  response: ServerResponse,
-  { message: { id, method }, speaker }: AggregateRequest,
+  { request, response }: Pick<Posted, 'request' | 'response'>,
+  { surface, message: { id, method }, speaker }: AggregateRequest,
   error: unknown,
 ): void {
+  if (error instanceof AuthRefused) {
+    refuseCaller(services, request, response, surface.access, error.details);
+    return;
+  }
   if (!(error instanceof RpcError || error instanceof RouterError)) {
     services.log.error('an MCP request failed', { method, error });
   }
@@ -199,27 +215,26 @@ async function listen(
 ): Promise<void> {
   try {
     const { headers } = request;
-    await context.streams.listen(currentSurface(context), { message, speaker, headers }, response);
+    await context.streams.listen(
+      currentSurface(context, speaker.caller),
+      { message, speaker, headers },
+      response,
+    );
   } catch (error) {
     context.services.log.debug('a stream was refused', { error });
     writeJson(response, handlerStatus(error), toFailure(message.id, error));
   }
 }
 
-/** The surface as the newest table has it; a stream outlives tables. */
-export function currentSurface({ services, surface }: PostContext): () => McpSurface {
-  const { host, path } = surface.place;
+/** The surface as the newest table has it, for the caller; a stream outlives tables. */
+export function currentSurface(
+  { services, surface }: Pick<PostContext, 'services' | 'surface'>,
+  caller: Caller,
+): () => McpSurface {
+  const { tables, grants } = services;
   return () => {
-    const now = services.tables
-      .current()
-      .surfaces.find(
-        (other) =>
-          other.kind === 'mcp' &&
-          other.source === surface.source &&
-          other.place.host === host &&
-          other.place.path === path,
-      );
-    return now?.kind === 'mcp' ? now : { ...surface, agents: [] };
+    const now = surfaceNow(tables.current(), surface);
+    return now === undefined ? { ...wholeOf(surface), agents: [] } : grants.narrow(now, caller);
   };
 }
 
