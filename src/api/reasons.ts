@@ -54,6 +54,8 @@ export const agentReasons = {
     'The files for /code cannot be had: the folder, repository or image is not there or lies outside the workspace. Mend spec.code.',
   SecretMissing:
     'A Secret, ConfigMap or key that the spec refers to does not exist. Create it, or mark the reference optional.',
+  UsersMissing:
+    'The agent runs, but nobody can log in: what spec.auth names does not exist or cannot be read. Do what the message says.',
   ReplicasNotSupported: 'A host runs one workload of an Agent. Set runtime.replicas to 1, or use a cluster.',
   Unreachable:
     'The workload runs, but its agent-server does not answer. The controller tries again; read the agent’s log if it stays.',
@@ -90,6 +92,8 @@ export const routeReasons = {
   AgentNotFound: 'An Agent that the Route names does not exist. Create it, or remove it from the Route.',
   NoAgentsSelected:
     'The selector matches no Agent. Label an Agent, or change the selector; until then the Route serves nothing.',
+  UsersMissing:
+    'The Route is served, but nobody can log in: what spec.auth names does not exist or cannot be read. Do what the message says.',
   Programmed: 'Every router serves the Route as it is now. Nothing to do.',
   Pending: 'Not every router has taken up the newest Route yet. Wait.',
   NotAccepted: 'The Route is not served because it is not accepted. See Accepted.',

@@ -26,8 +26,9 @@ import type { NamespaceAccess } from './agent/access.ts';
 import { type AliasSources, agentIndexes, createAgentController } from './agent/controller.ts';
 import type { HostSettings } from './agent/desired.ts';
 import { removeOrphans } from './agent/orphans.ts';
+import { createAuthController } from './auth/controller.ts';
 import { awaitMasterKey } from './master-key.ts';
-import { createRouteController } from './route/controller.ts';
+import { createRouteController, routeIndexes } from './route/controller.ts';
 import { createAttempts } from './task/attempts.ts';
 import { createTaskController } from './task/controller.ts';
 import { taskIndexes } from './task/indexes.ts';
@@ -81,7 +82,7 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
   const inform = informerFactory(options);
   const { homeNamespace, hostClaims = {} } = options;
   const { agents, secrets, configMaps, access } = options.informers ?? ownInformers(inform);
-  const routes = inform<Route>(routeResource);
+  const routes = inform<Route>(routeResource, routeIndexes);
   const tasks = inform<Task>(taskResource, taskIndexes);
   const attempts = createAttempts(options.clock, tasks.cache);
   const leases = inform<Lease>(leaseResource, {}, homeNamespace);
@@ -96,7 +97,17 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
       ...(access && { access }),
       ...{ agents, secrets, configMaps, events, taskListener: attempts },
     }),
-    createRouteController({ ...options, agents, routes, leases, homeNamespace, hostClaims }),
+    createRouteController({
+      ...options,
+      agents,
+      routes,
+      secrets,
+      configMaps,
+      leases,
+      homeNamespace,
+      hostClaims,
+    }),
+    createAuthController({ ...options, ...(access && { access }), agents, routes, secrets, configMaps }),
     createTaskController({ ...options, tasks, agents, attempts, events }),
   ];
   const unsubscribe = secrets.cache.subscribe(({ type, object }) => {

@@ -20,6 +20,7 @@ import { callbackSource, exceptStatus, informerSource } from '#kube/sources.ts';
 import { followChanges } from '#wire/changes.ts';
 import { handOver } from '#wire/hand-over.ts';
 import { type MasterKey, masterKeysFromSecret, masterSecretName } from '#wire/keys.ts';
+import { authProblemOf, secretsOf } from '../auth/references.ts';
 import { isTrue } from '../conditions.ts';
 import type { TaskListener } from '../task/listener.ts';
 import { blockedIn, type NamespaceAccess } from './access.ts';
@@ -54,7 +55,11 @@ export const agentIndexes = {
       agent.spec.dependsOn?.map(({ name }) => name),
     ),
   [secretIndex]: (agent: Agent) =>
-    named(agent, [...referencesOf(agent).map((ref) => ref?.secretKeyRef?.name), secretOfAliases(agent)]),
+    named(agent, [
+      ...referencesOf(agent).map((ref) => ref?.secretKeyRef?.name),
+      secretOfAliases(agent),
+      ...secretsOf(askingOf(agent)),
+    ]),
   [configMapIndex]: (agent: Agent) =>
     named(agent, [...referencesOf(agent).map((ref) => ref?.configMapKeyRef?.name), codeMapOf(agent)]),
 };
@@ -66,6 +71,10 @@ function usesAliases({ spec }: Agent): boolean {
 
 function secretOfAliases(agent: Agent): string | undefined {
   return usesAliases(agent) ? secretsSecretName : undefined;
+}
+
+function askingOf({ spec, metadata }: Agent) {
+  return { auth: spec.auth, namespace: metadata.namespace ?? '', name: metadata.name };
 }
 
 function referencesOf(agent: Agent) {
@@ -269,6 +278,7 @@ export function createGather(
     ),
     ...gatherValues(agent, references),
     dependencies: gatherDependencies(agent, references),
+    authProblem: authProblemOf(askingOf(agent), references),
     masterKeys: masterKeysIn(options),
     history: memory.history,
     observed: memory.observed,

@@ -16,6 +16,8 @@ export interface AgentFacts {
   /** What a remote upstream is asked with; undefined when the Agent has none. */
   readonly upstream?: UpstreamSecrets | undefined;
   readonly dependencies: DependencyFacts;
+  /** Why nobody can log in although `spec.auth` asks for it, as sentences. */
+  readonly authProblem?: string | undefined;
   /** Current first; empty while the master Secret is not there yet. */
   readonly masterKeys: readonly MasterKey[];
   readonly history: RunHistory;

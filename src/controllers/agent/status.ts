@@ -177,7 +177,7 @@ function conditionsOf(
     Accepted: acceptedOf(verdict),
     Ready: ready,
     Progressing: progressingOf(facts, verdict, observed, ready),
-    Degraded: degradedOf(verdict, observed, ready),
+    Degraded: orNobodyCanLogIn(facts, degradedOf(verdict, observed, ready)),
     Halted: haltedOf(facts, verdict),
   };
   const { generation } = facts.agent.metadata;
@@ -249,6 +249,12 @@ function degradedOf(verdict: Verdict, observed: Observed | undefined, ready: Fin
     return { status: 'True', reason: 'LimitsNotEnforced', message };
   }
   return { status: 'False', reason: 'AsExpected', message: 'Nothing is wrong.' };
+}
+
+/** The agent runs, and whoever reached it by another Route still does; what is broken besides goes first. */
+function orNobodyCanLogIn({ authProblem, blocked }: AgentFacts, degraded: Finding): Finding {
+  if (authProblem === undefined || blocked !== undefined || degraded.status === 'True') return degraded;
+  return { status: 'True', reason: 'UsersMissing', message: authProblem };
 }
 
 function haltedOf(facts: AgentFacts, verdict: Verdict): Finding {
