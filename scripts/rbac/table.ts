@@ -45,6 +45,15 @@ const readMaster: Permission = {
   why: 'The master key, by its name alone: the list and the watch have the field selector metadata.name.',
 };
 
+/** The controller copies into it what Agents and Routes name in `auth`. */
+const readAuth: Permission = {
+  group: core,
+  resources: ['secrets'],
+  names: ['ploinky-auth'],
+  verbs: ['list', 'watch'],
+  why: 'Who may log in, by the Secret’s name alone; the router reads no Secret of agents.',
+};
+
 const controller: RoleTable = {
   why: 'The controller, wherever Agents are.',
   permissions: [
@@ -191,6 +200,14 @@ const routerHome: RoleTable = {
   why: 'The router, in its own namespace.',
   permissions: [
     readMaster,
+    readAuth,
+    {
+      group: core,
+      resources: ['configmaps'],
+      names: ['ploinky-logouts'],
+      verbs: ['list', 'watch', 'update'],
+      why: 'Sessions that ended before their time, for all routers; made by the controller.',
+    },
     {
       group: 'coordination.k8s.io',
       resources: ['leases'],
