@@ -21,6 +21,7 @@ import { pluginsCommandOf } from './tools/plugins-command.ts';
 import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
 import { httpConnector } from './upstream/http.ts';
+import type { Visit } from './upstream/remote/login/login-tokens.ts';
 import { remoteFor } from './upstream/remote/remote-for.ts';
 import { stdioConnector } from './upstream/stdio.ts';
 import { createUpstreamSource } from './upstream/upstream-source.ts';
@@ -39,6 +40,8 @@ export interface SourceOptions {
   readonly keys: () => readonly WireKey[];
   /** What a remote upstream is asked with now; another object when it has changed. */
   readonly upstreamSecrets: () => UpstreamSecrets;
+  /** As AgentServerOptions. */
+  readonly visit?: Visit | undefined;
   /** Told the log size that the configuration asks for. */
   readonly onLogTailBytes: (bytes: number) => void;
 }
@@ -161,8 +164,8 @@ function connectorOf(
     sessionIdleMs: settings.upstreamSessionIdleMs,
   };
   if (typeof upstream['url'] === 'string') {
-    const { config, upstreamSecrets: secrets } = options;
-    const more = { secrets, log, probeMs: settings.upstreamProbeMs };
+    const { config, upstreamSecrets: secrets, visit } = options;
+    const more = { secrets, visit, log, probeMs: settings.upstreamProbeMs };
     return remoteFor(upstream, config, { ...common, ...sessions, ...more });
   }
   if (typeof port !== 'number') {

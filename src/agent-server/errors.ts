@@ -21,7 +21,9 @@ export type AgentServerErrorCode =
   /** The egress proxy does not let the agent reach a remote upstream. */
   | 'UpstreamNotAllowed'
   /** A remote upstream, or its authorization server, refuses the agent's credentials. */
-  | 'UpstreamUnauthorized';
+  | 'UpstreamUnauthorized'
+  /** A remote upstream wants the very person who calls to log in. */
+  | 'UpstreamLoginNeeded';
 
 export class AgentServerError extends CodedError {
   declare readonly code: AgentServerErrorCode;

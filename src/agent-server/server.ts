@@ -48,6 +48,7 @@ import { createEventIds } from './streams/event-ids.ts';
 import { KeptStreams } from './streams/kept-streams.ts';
 import type { TaskService } from './tasks/service.ts';
 import { startSpawner } from './tools/spawner-client.ts';
+import type { Visit } from './upstream/remote/login/login-tokens.ts';
 import { type HeldSecrets, holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
 export interface AgentServerOptions {
@@ -62,6 +63,8 @@ export interface AgentServerOptions {
   readonly log: Log;
   /** Asks for no tokens at all. Development only: whoever reaches the socket may call every tool. */
   readonly withoutTokens?: boolean;
+  /** The browser of the one person for whom everything is asked, where that person logs in at a remote upstream. */
+  readonly visit?: Visit | undefined;
 }
 
 export interface AgentServer {

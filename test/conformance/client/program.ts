@@ -12,10 +12,11 @@ import { systemRandom } from '#kit/random.ts';
 
 // What the conformance suite starts as the client to judge: an agent-server whose remote upstream is the suite's server,
 // asked by a client of the SDK for everything that is there. The last argument is the server's address; before it,
-// `legacy` makes that client one of 2025-11-25.
+// `legacy` makes that client one of 2025-11-25, and `machine` or `person` says who logs in.
 
 const url = process.argv.at(-1) ?? '';
 const legacy = process.argv.includes('legacy');
+const who = ['machine', 'person'].find((one) => process.argv.includes(one));
 const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
   toolCalls?: { name: string; arguments: Record<string, unknown> }[];
   client_id?: string;
@@ -54,12 +55,25 @@ async function connect(address: string): Promise<Client> {
   return client;
 }
 
-/** The one grant that the suite has and an agent too. */
+/** A browser in which the person has nothing to fill in: one redirect leads back. */
+const visit = {
+  redirectUri: 'http://localhost:3000/callback',
+  document: 'https://conformance-test.local/client-metadata.json',
+  async follow(address: URL): Promise<URL> {
+    const { headers, status } = await fetch(address, { redirect: 'manual' });
+    const location = headers.get('location');
+    if (location === null) throw new Error(`No redirect leads back (HTTP ${status})`);
+    return new URL(location, address);
+  },
+};
+
+/** `machine`: the agent logs in as itself; `person`: somebody does. */
 function credentials(): Partial<AgentServerConfig> {
   const { client_id: clientId, client_secret: clientSecret, private_key_pem: privateKey } = context;
-  if (clientId === undefined) return { mcp: { upstream: { url } } };
+  const mode = who === 'machine' ? 'clientCredentials' : 'perUser';
+  if (who === undefined) return { mcp: { upstream: { url } } };
   return {
-    mcp: { upstream: { url, oauth: { mode: 'clientCredentials', clientId } } },
+    mcp: { upstream: { url, oauth: { mode, ...(clientId !== undefined && { clientId }) } } },
     upstream: {
       headers: {},
       ...(clientSecret !== undefined && { clientSecret }),
@@ -79,6 +93,7 @@ const server = await startAgentServer({
   random: systemRandom,
   log: silentLog,
   withoutTokens: true,
+  visit,
 });
 try {
   await server.settled;

@@ -28,7 +28,7 @@ export function clientAuthentication(
 /**
  * RFC 6749, section 2.3.1, and no more: the library encodes "-", "_" and "." as well, which many servers do not decode.
  */
-function secretInHeader(secret: string): oauth.ClientAuth {
+export function secretInHeader(secret: string): oauth.ClientAuth {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
   return (_server, { client_id: id }, _body, headers) => {
     const pair = `${encode(id)}:${encode(secret)}`;

@@ -124,7 +124,7 @@ async function readServer(issuer: string, discovery: DiscoveryOptions): Promise<
 /** What the spec itself names. */
 type Named = Pick<DiscoveryOptions, 'url' | 'issuer'>;
 
-function requireSecure(url: URL, named: Named): void {
+export function requireSecure(url: URL, named: Named): void {
   if (url.protocol === 'https:' || oauth.allowInsecureRequests in insecure(url, named)) return;
   throw unusable(`${url.href} is not https`);
 }

@@ -10,13 +10,17 @@ import type { OpenConnection, UpstreamCall } from '../connection.ts';
 import { connectorTo, type HttpConnection, type HttpSessionOptions, limitsOf } from '../http.ts';
 import { createAuthorized } from './authorized.ts';
 import { fetchOver, hostOf, portOf } from './fetch.ts';
-import { createTokens } from './tokens.ts';
+import { holdClients } from './login/clients.ts';
+import { LoginTokens, type Visit } from './login/login-tokens.ts';
+import { createTokens, type Tokens } from './tokens.ts';
 import { TunnelAgent, type WayOut } from './tunnel.ts';
 
 export interface RemoteOptions extends HttpSessionOptions {
   readonly url: URL;
-  /** Of the client credentials grant; undefined: the headers are all. */
+  /** Undefined: the headers are all. */
   readonly oauth: RemoteOAuth | undefined;
+  /** Where each person logs in: the browser of the only person that there is. */
+  readonly visit?: Visit | undefined;
   /** Asked at each request: they change while the agent runs. */
   readonly secrets: () => UpstreamSecrets;
   readonly proxyPort: number | undefined;
@@ -27,8 +31,21 @@ export interface RemoteOptions extends HttpSessionOptions {
   readonly log: Log;
 }
 
-export interface RemoteOAuth {
+export type RemoteOAuth = AgentOAuth | PersonOAuth;
+
+/** Of the client credentials grant. */
+interface AgentOAuth extends OAuthFields {
   readonly clientId: string;
+  readonly mode?: 'clientCredentials';
+}
+
+/** Of the authorization code grant. */
+interface PersonOAuth extends OAuthFields {
+  readonly clientId?: string | undefined;
+  readonly mode: 'perUser';
+}
+
+interface OAuthFields {
   readonly issuer?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
 }
@@ -48,7 +65,7 @@ export function remoteConnector(options: RemoteOptions): OpenConnection {
   const authorized = createAuthorized({
     host: url.host,
     headers: () => ownHeaders(options.secrets()),
-    tokens: options.oauth && createTokens({ ...options.oauth, ...tokenOptions(options, way) }),
+    tokens: options.oauth && tokensOf(options.oauth, options, way),
   });
   const remote = { host: hostOf(url), authorized };
   const connect = connectorTo({ ...options, statelessFirst: true }, () => ({
@@ -65,6 +82,14 @@ export function remoteConnector(options: RemoteOptions): OpenConnection {
 function wayOut({ proxyPort, secrets, machineAuthorities, clock }: RemoteOptions): WayOut {
   const machine = machineAuthorities === undefined ? undefined : [...rootCertificates, machineAuthorities];
   return { proxyPort, clock, authorities: () => secrets().ca ?? machine };
+}
+
+function tokensOf(oauth: RemoteOAuth, options: RemoteOptions, way: WayOut): Tokens {
+  const common = tokenOptions(options, way);
+  const { visit, clock } = options;
+  if (oauth.mode !== 'perUser') return createTokens({ ...common, clientId: oauth.clientId });
+  const clients = holdClients(() => clock.now());
+  return new LoginTokens({ ...common, clientId: oauth.clientId, clients, visit });
 }
 
 function tokenOptions({ url, oauth, secrets, clock, log }: RemoteOptions, way: WayOut) {

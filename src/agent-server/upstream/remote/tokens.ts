@@ -7,8 +7,9 @@ import type { Log } from '#kit/log.ts';
 import { AgentServerError } from '../../errors.ts';
 import type { Challenge } from './challenge.ts';
 import { clientAuthentication } from './client-authentication.ts';
-import { findTokenPlace, insecure, type TokenPlace, unusable } from './discovery.ts';
+import { findTokenPlace, insecure, type TokenPlace } from './discovery.ts';
 import type { Fetch } from './fetch.ts';
+import { refusal } from './refusal.ts';
 
 export interface TokenOptions {
   readonly url: URL;
@@ -189,47 +190,4 @@ function held(
     endsAt: askedAt + Math.max(life / 2, life - lastMs),
     renewAt: askedAt + life - Math.min(renewMs, life * renewShare),
   };
-}
-
-/** What the authorization server said, without anything that is secret. */
-function refusal({ issuer }: oauth.AuthorizationServer, error: unknown): AgentServerError {
-  const said = saidIn(error);
-  if (said === undefined) {
-    const problem = messageOf(error);
-    return new AgentServerError(
-      'UpstreamLost',
-      `The authorization server ${issuer} gave no token: ${problem}`,
-    );
-  }
-  if (said.status >= 500) {
-    return new AgentServerError(
-      'UpstreamLost',
-      `The authorization server ${issuer} answers HTTP ${said.status}`,
-    );
-  }
-  const words = [said.error, said.description].filter((part) => part !== undefined).join(': ');
-  return unusable(
-    `the authorization server ${issuer} refuses the client (${words === '' ? `HTTP ${said.status}` : words})`,
-    'Put the right credentials into the Secret of mcp.upstream.oauth.',
-  );
-}
-
-interface Said {
-  readonly status: number;
-  readonly error?: string | undefined;
-  readonly description?: string | undefined;
-}
-
-/** Undefined: it said nothing that can be understood. */
-function saidIn(error: unknown): Said | undefined {
-  if (error instanceof oauth.ResponseBodyError) {
-    return { status: error.status, error: error.error, description: error.error_description };
-  }
-  if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    const [challenge] = error.cause;
-    const { error: code, error_description: description } = challenge?.parameters ?? {};
-    return { status: error.status, error: code, description };
-  }
-  const { status } = ((error as { cause?: unknown } | undefined)?.cause ?? {}) as { status?: unknown };
-  return typeof status === 'number' && status >= 500 ? { status } : undefined;
 }
