@@ -10,6 +10,8 @@ const egressRefusals = {
   NotAllowed: 403,
   /** The target's addresses are this machine's, its link's or a private network's. */
   PrivateAddress: 403,
+  /** TLS through a tunnel is for another server than the tunnel. */
+  ServerName: 403,
   /** The workload has too many connections open. */
   TooMany: 429,
   /** The name could not be resolved. */

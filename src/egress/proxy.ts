@@ -16,6 +16,7 @@ import { allowedAddresses, requireRule, type Target } from './decide.ts';
 import { dial } from './dial.ts';
 import { EgressRefusal } from './errors.ts';
 import { forwardedRequestHeaders, forwardedResponseHeaders } from './headers.ts';
+import { pipeChecked } from './opening.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { parseAbsoluteForm, parseAuthority } from './target.ts';
 
@@ -151,8 +152,8 @@ class AllowListProxy implements EgressProxy {
         return;
       }
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      if (head.length > 0) socket.write(head);
-      this.#join(client, socket);
+      if (head.length > 0) client.unshift(head);
+      this.#join(client, socket, caller, target);
     } catch (error) {
       release();
       refuseTunnel(client, this.#refusalOf(error, request));
@@ -181,9 +182,7 @@ class AllowListProxy implements EgressProxy {
     target: Target,
   ): Promise<{ readonly socket: Socket; readonly address: string }> {
     const { log, resolve } = this.#options;
-    const { host, port } = target;
-    // Not the path of a forwarded request: queries hold people's tokens.
-    const fields = { agent: `${caller.namespace}/${caller.name}`, purpose: caller.purpose, host, port };
+    const fields = fieldsOf(caller, target);
     try {
       requireRule(caller, target);
       const addresses = allowedAddresses(caller, target, await resolveTarget(target, resolve));
@@ -198,7 +197,7 @@ class AllowListProxy implements EgressProxy {
     }
   }
 
-  #join(client: Duplex, server: Socket): void {
+  #join(client: Duplex, server: Socket, caller: Caller, target: Target): void {
     const drop = () => {
       client.destroy();
       server.destroy();
@@ -207,7 +206,9 @@ class AllowListProxy implements EgressProxy {
     for (const side of [client, server]) side.on('error', drop);
     client.once('close', () => server.destroy());
     server.once('close', () => client.destroy());
-    client.pipe(server);
+    pipeChecked(client, server, target, ({ code, message }) =>
+      this.#options.log.warn('egress refused', { ...fieldsOf(caller, target), code, reason: message }),
+    );
     server.pipe(client);
   }
 
@@ -247,6 +248,11 @@ class AllowListProxy implements EgressProxy {
     }
     return new EgressRefusal('Unreachable', `the connection failed: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** Not the path of a forwarded request: queries hold people's tokens. */
+function fieldsOf({ namespace, name, purpose }: Caller, { host, port }: Target) {
+  return { agent: `${namespace}/${name}`, purpose, host, port };
 }
 
 async function resolveTarget(
