@@ -9,19 +9,22 @@ import { startNaively } from './naive.ts';
 const swapper = `
 import os, shutil, sys, time
 folder, outside, names, count, done = sys.argv[1], sys.argv[2], sys.argv[3].split(","), int(sys.argv[4]), sys.argv[5]
-for name in names:
-    shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+def remove(path):
+    if os.path.islink(path):
+        os.unlink(path)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 swaps = 0
 while swaps < count or not os.path.exists(done):
     for name in names:
         path = os.path.join(folder, name)
         try:
+            remove(path)
             os.symlink("/oldroot" + outside, path)
             time.sleep(0.0005)
-            os.unlink(path)
+            remove(path)
             os.mkdir(path)
             time.sleep(0.0005)
-            shutil.rmtree(path)
         except OSError:
             pass
         swaps += 1
