@@ -14,4 +14,12 @@ export const workspaceErrors = {
   StartFailed: 'StartFailed',
   /** The watchdog did not end in time. */
   StopTimedOut: 'StopTimedOut',
+  /** A seed that is too short, or a key file that is none or that others may read. */
+  MasterKeyInvalid: 'MasterKeyInvalid',
+  /** The workspace's secrets cannot be decrypted. */
+  SecretsUnreadable: 'SecretsUnreadable',
+  /** The workspace's secrets are in clear text: a file of an earlier Ploinky. */
+  SecretsPlain: 'SecretsPlain',
+  /** Another command changes the secrets. */
+  SecretsBusy: 'SecretsBusy',
 } as const;

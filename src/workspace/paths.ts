@@ -18,6 +18,9 @@ export interface WorkspacePaths {
   /** For kubectl: the embedded API over TLS on the loopback, with a token. */
   readonly kubeconfig: string;
   readonly apiserverData: string;
+  /** The workspace's secrets, encrypted, and the master key that encrypts them. */
+  readonly secrets: string;
+  readonly masterKey: string;
   readonly logs: string;
   readonly agentLog: (name: string) => string;
   /** The agent's own workspace volume. */
@@ -58,6 +61,8 @@ export function workspacePaths(root: string, host: HostFacts): WorkspacePaths {
     state,
     kubeconfig: join(state, 'kubeconfig'),
     apiserverData: join(state, 'apiserver'),
+    secrets: join(state, '.secrets'),
+    masterKey: join(state, 'master.key'),
     logs: join(state, 'logs'),
     agentLog: (name) => join(state, 'logs', 'agents', `${name}.log`),
     agents: (name) => join(state, 'agents', name),
