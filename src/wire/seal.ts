@@ -8,15 +8,20 @@ const kidBytes = 4;
 const ivBytes = 12;
 const tagBytes = 16;
 const prefixBytes = 1 + kidBytes + ivBytes;
-/** A sealed value travels in a header and in every request. */
+/** A sealed value travels in a header and in every request, unless it says that it does not. */
 const longestSealed = 1024;
 
 /**
- * AES-256-GCM of a JSON object with the first key, in base64url, at most 1 KiB:
+ * AES-256-GCM of a JSON object with the first key, in base64url, at most `longest` characters, 1 KiB by default:
  * format (1 byte), kid (4), iv (12), ciphertext, tag (16); purpose and prefix are authenticated.
  * Throws SealTooLarge.
  */
-export function seal(keys: readonly WireKey[], purpose: string, payload: object): string {
+export function seal(
+  keys: readonly WireKey[],
+  purpose: string,
+  payload: object,
+  longest = longestSealed,
+): string {
   const [key] = keys;
   if (key === undefined) throw new WireError('InvalidKey', 'no key to seal with');
   const kid = Buffer.from(key.kid, 'hex');
@@ -26,8 +31,8 @@ export function seal(keys: readonly WireKey[], purpose: string, payload: object)
   cipher.setAAD(Buffer.concat([prefix, Buffer.from(purpose)]));
   const body = Buffer.concat([cipher.update(JSON.stringify(payload), 'utf8'), cipher.final()]);
   const sealed = Buffer.concat([prefix, body, cipher.getAuthTag()]).toString('base64url');
-  if (sealed.length > longestSealed) {
-    throw new WireError('SealTooLarge', `a sealed ${purpose} of ${sealed.length} bytes is over 1 KiB`);
+  if (sealed.length > longest) {
+    throw new WireError('SealTooLarge', `a sealed ${purpose} of ${sealed.length} bytes is over ${longest}`);
   }
   return sealed;
 }
@@ -37,8 +42,9 @@ export function unseal(
   keys: readonly WireKey[],
   purpose: string,
   sealed: string,
+  longest = longestSealed,
 ): Record<string, unknown> | undefined {
-  if (sealed.length > longestSealed || !/^[A-Za-z0-9_-]+$/.test(sealed)) return undefined;
+  if (sealed.length > longest || !/^[A-Za-z0-9_-]+$/.test(sealed)) return undefined;
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < prefixBytes + tagBytes || bytes[0] !== format) return undefined;
   if (bytes.toString('base64url') !== sealed) return undefined;
