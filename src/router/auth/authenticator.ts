@@ -44,8 +44,8 @@ export interface RefusalDetails {
 export class AuthRefused extends CodedError {
   readonly details: RefusalDetails;
 
-  constructor(details: RefusalDetails) {
-    super(details.code, details.description);
+  constructor(details: RefusalDetails, cause?: unknown) {
+    super(details.code, details.description, { cause });
     this.details = details;
   }
 }

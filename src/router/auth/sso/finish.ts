@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http';
+import * as openid from 'openid-client';
+import type { SsoAccess } from '#routing/access.ts';
+import { claimAt, userOf } from '../bearer/user.ts';
+import { keptClaims } from './claims.ts';
+import {
+  clearCookie,
+  type Kept,
+  keptCookie,
+  keptName,
+  type Pending,
+  pendingName,
+  readKept,
+  readPending,
+} from './cookies.ts';
+import { refusalOf, ssoRefused } from './failures.ts';
+import { type Flow, isSecure, type SsoLogin, type SsoRealm } from './flow.ts';
+
+/** The login that a browser comes back from the provider with. Throws AuthRefused when none was begun in it. */
+export function pendingLogin(
+  { keys, clock }: Flow,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Pending {
+  const found = readPending(keys, request, query.get('state') ?? '', clock.now());
+  if (found === undefined) throw ssoRefused('login_expired');
+  return found;
+}
+
+export async function finishLogin(
+  flow: Flow,
+  request: IncomingMessage,
+  { realm, sso }: SsoRealm,
+  query: URLSearchParams,
+): Promise<SsoLogin> {
+  const pending = pendingLogin(flow, request, query);
+  if (pending.realm !== realm) throw ssoRefused('login_expired');
+  const configuration = await flow.providers(sso);
+  const back = new URL(`${pending.redirectUri}?${query}`);
+  const tokens = await openid.authorizationCodeGrant(configuration, back, {
+    expectedState: pending.state,
+    expectedNonce: pending.nonce,
+    pkceCodeVerifier: pending.verifier,
+    idTokenExpected: true,
+  });
+  const secure = isSecure(pending.redirectUri);
+  const login = await loginOf(configuration, sso, tokens);
+  const cookies = [clearCookie(pendingName(pending.state), secure)];
+  return { ...login, cookies: [...cookies, keep(flow, realm, login, tokens, secure)] };
+}
+
+/**
+ * A login that goes on without the person, by the refresh token that was kept; undefined where there is none, or it is
+ * good no more: then the person logs in again.
+ */
+export async function renewLogin(
+  flow: Flow,
+  request: IncomingMessage,
+  { realm, sso }: SsoRealm,
+  origin: string,
+): Promise<SsoLogin | undefined> {
+  const kept = readKept(flow.keys, request, realm);
+  if (kept?.refreshToken === undefined) return undefined;
+  const configuration = await flow.providers(sso);
+  const tokens = await openid
+    .refreshTokenGrant(configuration, kept.refreshToken)
+    .catch((error: unknown) => notRenewed(flow, error));
+  if (tokens === undefined) return undefined;
+  const login = await loginOf(configuration, sso, tokens, kept.subject);
+  const next = { ...tokens, refresh_token: tokens.refresh_token ?? kept.refreshToken };
+  return { ...login, cookies: [keep(flow, realm, login, next, isSecure(origin), kept)] };
+}
+
+function notRenewed({ log }: Flow, error: unknown): undefined {
+  const refused = refusalOf(error);
+  if (refused.details.status === 503) throw refused;
+  log.debug('a login was not renewed', { error: refused.code });
+}
+
+function keep(
+  { keys, auth }: Flow,
+  realm: string,
+  { claims }: Pick<SsoLogin, 'claims'>,
+  tokens: { readonly refresh_token?: string; readonly id_token?: string },
+  secure: boolean,
+  before?: Kept,
+): string {
+  const refreshToken = tokens.refresh_token;
+  const idToken = tokens.id_token ?? before?.idToken;
+  const subject = String(claims['sub']);
+  const kept = { realm, subject, ...(refreshToken && { refreshToken }), ...(idToken && { idToken }) };
+  return keptCookie(keys, kept, auth.sessionMaxMs, secure) ?? clearCookie(keptName(realm), secure);
+}
+
+type Tokens = Awaited<ReturnType<typeof openid.refreshTokenGrant>>;
+
+/**
+ * Whom the tokens are about. Claims that rules need and the id token lacks are asked for at the provider (UserInfo).
+ * `expected`: the subject that it must be.
+ */
+async function loginOf(
+  configuration: openid.Configuration,
+  sso: SsoAccess,
+  tokens: Tokens,
+  expected?: string,
+): Promise<Pick<SsoLogin, 'user' | 'claims'>> {
+  const stated = tokens.claims();
+  const subject = stated?.sub ?? expected;
+  if (subject === undefined || (expected !== undefined && subject !== expected)) {
+    throw ssoRefused('login_failed');
+  }
+  const lacks = stated === undefined || claimAt(stated, sso.rolesClaim ?? 'roles') === undefined;
+  const isAsked = lacks && configuration.serverMetadata().userinfo_endpoint !== undefined;
+  const info = isAsked ? await openid.fetchUserInfo(configuration, tokens.access_token, subject) : {};
+  const claims = { ...info, ...stated, sub: subject };
+  return { user: userOf(sso.issuer, claims, sso), claims: { ...keptClaims(claims), sub: subject } };
+}
