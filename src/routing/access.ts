@@ -1,5 +1,5 @@
 import type { Auth } from '#api/agent/auth.ts';
-import { sha256Hex } from '#kit/digest.ts';
+import { digestOf, sha256Hex } from '#kit/digest.ts';
 
 export type Issuer = NonNullable<Auth['issuers']>[number];
 export type AllowRule = NonNullable<Auth['allow']>[number];
@@ -33,7 +33,14 @@ export function accessOf(auth: Auth, namespace: string, name: string): Access | 
   if (mode === 'pwd') return { ...base, realm: `${namespace}/${usersSecretOf(auth, name)}` };
   if (mode === 'guest') return { ...base, realm: 'guest' };
   if (mode !== 'sso' || sso === undefined) return { ...base, realm: '' };
-  return { ...base, realm: `${sso.issuer} ${sso.clientId}`, sso: ssoAccess(sso, namespace) };
+  return { ...base, realm: ssoRealm(sso, namespace), sso: ssoAccess(sso, namespace) };
+}
+
+/** A session carries its roles: who maps claims to other roles, or trusts other certificates, shares no session. */
+function ssoRealm({ issuer, clientId, rolesClaim, roles, ca }: Sso, namespace: string): string {
+  const mapping = { rolesClaim, roles, ca: ca && { ...ca, namespace } };
+  const isPlain = rolesClaim === undefined && roles === undefined && ca === undefined;
+  return isPlain ? `${issuer} ${clientId}` : `${issuer} ${clientId} ${digestOf(mapping)}`;
 }
 
 /** Name of the Secret with the users of an Agent's or Route's mode pwd. */
