@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 // What a checkout needs besides its npm packages; with the argument `cluster`, what a Kubernetes made of processes
-// needs besides Go; with `bench`, what the bench of gateways measures with. Installs what is missing where it may (root, apt), else names it. Exits with 1 when something
+// needs besides Go; with `bench`, what the bench of gateways measures with; with `attacks`, what the other sandbox needs. Installs what is missing where it may (root, apt), else names it. Exits with 1 when something
 // is missing without which nothing works.
 
 interface SystemPackage {
@@ -44,8 +44,25 @@ const forBenches: readonly SystemPackage[] = [
   { program: 'taskset', debian: 'util-linux', why: 'benches bind programs to cores', required: false },
 ];
 
+// None is required: without them the other sandbox is not run, and its column says so.
+const forAttacks: readonly SystemPackage[] = [
+  {
+    program: 'socat',
+    debian: 'socat',
+    why: 'the sandbox of others that ours is compared with needs it',
+    required: false,
+  },
+  { program: 'rg', debian: 'ripgrep', why: 'so does it this', required: false },
+  { program: '/usr/bin/python3', debian: 'python3', why: 'attacks are written in it', required: true },
+];
+
+const sets: Readonly<Record<string, readonly SystemPackage[]>> = {
+  cluster: forClusters,
+  bench: forBenches,
+  attacks: forAttacks,
+};
 const isForClusters = process.argv[2] === 'cluster';
-const needed = isForClusters ? forClusters : process.argv[2] === 'bench' ? forBenches : everywhere;
+const needed = sets[process.argv[2] ?? ''] ?? everywhere;
 
 function isThere(program: string): boolean {
   if (program.startsWith('/')) return existsSync(program);
