@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
+import type { Authenticator } from './auth/authenticator.ts';
 import { createAuthenticators } from './auth/authenticators.ts';
 import { createGate } from './auth/gate.ts';
 import { metadataPage } from './auth/metadata/page.ts';
@@ -33,6 +34,8 @@ export interface RouterOptions extends ServicesOptions {
   readonly accessLog?: Log;
   /** Where metrics go. Default: a registry of the router's own. */
   readonly registry?: Registry;
+  /** Ways to show who one is. Default: those of the product. */
+  readonly authenticators?: (services: Services) => readonly Authenticator[];
 }
 
 export interface Router {
@@ -52,7 +55,8 @@ export function buildRouter(options: RouterOptions): Router {
     allowedOrigins: options.allowedOrigins ?? [],
     ports: options.ports ?? (() => undefined),
   });
-  const gate = createGate({ services, authenticators: createAuthenticators(services) });
+  const authenticators = (options.authenticators ?? createAuthenticators)(services);
+  const gate = createGate({ services, authenticators });
   const nextId = countRequests(services);
   const metrics = createRouterMetrics(services, options.registry);
   const observe = createObserver(services.clock, options.accessLog ?? services.log, metrics);
