@@ -76,10 +76,7 @@ const allowRule = z.strictObject({
 
 const allowSchema = withRules(allowRule, [atLeastOne(['tools', 'resources', 'prompts'])]);
 
-/**
- * Who may come in and who may call what: the same for an Agent and for a Route. A caller must satisfy those of both.
- */
-export const authSchema = z.strictObject({
+const authFields = z.strictObject({
   mode: notYetValues(z.enum(authModes), ['pwd', 'sso', 'guest'])
     .describe(
       'none: anybody who reaches the router. pwd: user and password. sso: OpenID Connect. guest: a temporary identity.',
@@ -94,11 +91,31 @@ export const authSchema = z.strictObject({
   issuers: notYet(listMap(issuerSchema, 'url', 8))
     .describe('Issuers of bearer tokens for MCP clients.')
     .optional(),
-  allow: notYet(listOf(allowSchema, 64))
+  allow: listOf(allowSchema, 64)
     .describe(
-      'Who may call what; a tool that a caller may not call is not listed for them either. Default: everybody everything.',
+      'Who may call what; what no rule lets a caller use is not listed for them either. Default: everybody everything.',
     )
     .optional(),
 });
 
-export type Auth = z.output<typeof authSchema>;
+type Fields = z.output<typeof authFields>;
+
+function looksAtPeople({ roles, claims, scopes }: NonNullable<Fields['allow']>[number]): boolean {
+  return roles !== undefined || claims !== undefined || scopes !== undefined;
+}
+
+/**
+ * Who may come in and who may call what: the same for an Agent and for a Route. A caller must satisfy those of both.
+ */
+export const authSchema = withRules(authFields, [
+  {
+    rule: "self.mode != 'none' || has(self.issuers) || !has(self.allow) || self.allow.all(rule, !has(rule.roles) && !has(rule.claims) && !has(rule.scopes))",
+    message:
+      'roles, claims and scopes count only where somebody is known: give a mode other than none, or issuers',
+    at: '.allow',
+    holds: ({ mode, issuers, allow = [] }) =>
+      mode !== 'none' || issuers !== undefined || !allow.some(looksAtPeople),
+  },
+]);
+
+export type Auth = Fields;
