@@ -4,6 +4,7 @@ import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
+import { blobsPath } from '#wire/blobs.ts';
 import { proofPath } from '#wire/challenge.ts';
 import { handOverPath } from '#wire/hand-over.ts';
 import type { WireKey } from '#wire/keys.ts';
@@ -13,6 +14,8 @@ import { cancelTaskPath, tasksPath } from '#wire/tasks.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
+import { blobsHandler } from './blobs/handler.ts';
+import { type Blobs, openBlobs } from './blobs/service.ts';
 import { buildSource } from './build-source.ts';
 import { forInstance, readKeys } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
@@ -91,16 +94,10 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const spawner = startSpawner({ command: options.spawnerCommand, clock, random, log });
   const forwards = await openForwards(config.forwards, log);
   const mainProcess = startMainProcess(options, settings);
-  let logTailBytes = settings.taskLogTailBytes;
-  const queue = openAgentQueue({
-    ...{ clock, random, log, settings, paths: config.paths, logTailBytes: () => logTailBytes },
-    startThread: options.startQueueThread,
-  });
-  const onLogTailBytes = (bytes: number) => {
-    logTailBytes = bytes;
-  };
+  const { queue, onLogTailBytes } = openQueue(options, settings);
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
+  const blobs = openBlobs({ ...options, settings });
   const { source, tasks } = buildSource({
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
@@ -122,7 +119,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   });
   const announcing = announceAll({ services, changes, tasks, clock, log, settings });
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
-  const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets });
+  const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets, blobs });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -149,6 +146,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       await shutDown({ server, requests, source, services, changes, queue, ...announcing, settings, clock });
       await mainProcess?.stop();
       forwards.close();
+      blobs.close();
       await spawner.close();
     },
   };
@@ -156,6 +154,20 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 
 /** What it says of itself once it was asked to end. */
 const stopped = { ready: false, reason: 'Stopping', message: 'The agent-server stops.' };
+
+/** The queue, and what takes how much of a task's log it keeps. */
+function openQueue(options: AgentServerOptions, settings: Settings) {
+  const { config, clock, random, log } = options;
+  let logTailBytes = settings.taskLogTailBytes;
+  const queue = openAgentQueue({
+    ...{ clock, random, log, settings, paths: config.paths, logTailBytes: () => logTailBytes },
+    startThread: options.startQueueThread,
+  });
+  const onLogTailBytes = (bytes: number) => {
+    logTailBytes = bytes;
+  };
+  return { queue, onLogTailBytes };
+}
 
 /** The agent's own process, which runs beside the tools: it may be their upstream. */
 function startMainProcess(options: AgentServerOptions, settings: Settings): MainProcess | undefined {
@@ -246,11 +258,14 @@ interface Surfaces {
   readonly status: () => { readonly ready: boolean; readonly reason: string };
   readonly quiet: () => Promise<void>;
   readonly useSecrets: HeldSecrets['use'];
+  readonly blobs: Blobs;
 }
 
 function routesOf(surfaces: Surfaces): Routes {
-  const { options, services, tasks, changes, keys, status, quiet, useSecrets } = surfaces;
+  const { options, services, tasks, changes, keys, status, quiet, useSecrets, blobs } = surfaces;
   const { config } = options;
+  const { guard } = services;
+  const serveBlobs = blobsHandler({ ...blobs, guard });
   return {
     exact: new Map([
       ['/mcp', (request, response) => serveMcp(request, response, services)],
@@ -264,8 +279,10 @@ function routesOf(surfaces: Surfaces): Routes {
       [cancelTaskPath, cancelTaskHandler(tasks, services.guard)],
       ['/changes', changes.handler],
       [handOverPath, handOverHandler(services.guard, useSecrets)],
+      [blobsPath, serveBlobs],
     ]),
     prefixes: [
+      [`${blobsPath}/`, serveBlobs],
       ['/api/', apiProxy({ guard: services.guard, port: apiPort(config) })],
       ['/static/', staticFiles({ guard: services.guard, folder: config.paths.code })],
     ],
@@ -284,7 +301,8 @@ function createHttpServer(routes: Routes, log: Log): Server {
   return createServer(
     {
       headersTimeout: 10_000,
-      requestTimeout: 60_000,
+      // Uploads may take long: each body that is read has a limit of its own.
+      requestTimeout: 0,
       connectionsCheckingInterval: 5000,
       // Routers keep connections for the next call.
       keepAliveTimeout: 120_000,

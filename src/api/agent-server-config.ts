@@ -58,6 +58,20 @@ export const agentServerConfigSchema = z.object({
   /** The agent's own main process, when the agent-server is its parent (host drivers). */
   command: z.optional(z.array(z.string())),
   limits: z._default(z.record(z.string(), z.number()), {}),
+  /** `spec.storage.blobs`, in numbers. */
+  blobs: z.optional(
+    z.object({
+      limits: z._default(
+        z.object({
+          maxBlobBytes: z.optional(z.number()),
+          maxBytes: z.optional(z.number()),
+          maxBlobs: z.optional(z.number()),
+          ttlSeconds: z.optional(z.number()),
+        }),
+        {},
+      ),
+    }),
+  ),
 });
 export type AgentServerConfig = z.infer<typeof agentServerConfigSchema>;
 export type UpstreamSecrets = NonNullable<AgentServerConfig['upstream']>;

@@ -80,3 +80,8 @@ export function bindHttpService(method: string, path: string, search: string): C
 export function bindStatic(path: string): CallBinding {
   return { tool: '__static__', arguments: { path } };
 }
+
+/** ANY /blobs and /blobs/<id>: `path` as sent, `search` with its question mark or empty. The content is not bound. */
+export function bindBlob(method: string, path: string, search: string): CallBinding {
+  return { tool: '__blob__', arguments: { method, path, search } };
+}

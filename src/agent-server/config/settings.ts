@@ -103,6 +103,10 @@ export const defaultSettings = {
   maxKnownTasks: 10_000,
   /** How often an upstream of 2026-07-28 may ask a client with sessions during one call. */
   maxInputRounds: 8,
+  /** Milliseconds without a byte after which an upload of a blob has broken off. */
+  blobIdleMs: 60_000,
+  /** Milliseconds between two looks for blobs that have expired. */
+  blobSweepMs: 60_000,
   /** Milliseconds between two looks at the configuration file. */
   configPollMs: 1000,
   /** Bytes of a configuration file. */

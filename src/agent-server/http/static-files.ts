@@ -1,9 +1,10 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { bindStatic } from '#wire/binding.ts';
+import { type OpenFile, openInside } from '../files/open-beneath.ts';
+import { select } from '../files/preconditions.ts';
+import { sendRange } from '../files/send-range.ts';
 import type { Guard } from '../mcp/guard.ts';
 import { allowOnly, type Handler, sendPlain } from './app.ts';
 
@@ -51,9 +52,9 @@ export function staticFiles({ guard, folder }: { readonly guard: Guard; readonly
     if (!allowOnly(request, response, 'GET', 'HEAD')) return;
     guard.admit(request, bindStatic(path));
     const wanted = safePath(path.slice(prefix.length));
-    const file = wanted === undefined ? undefined : await openInside(folder, wanted);
+    const file = wanted === undefined ? undefined : await openServable(folder, wanted);
     if (wanted === undefined || file === undefined) sendPlain(response, 404, 'Not Found');
-    else await sendFile(request, response, file, wanted);
+    else await sendFile(request, response, file, wanted).finally(() => file.handle.close());
   };
 }
 
@@ -77,69 +78,43 @@ function decode(text: string): string | undefined {
   }
 }
 
-/**
- * Opens first and asks afterwards where the opened file really is, so that a link that is swapped meanwhile
- * leads nowhere. A link may lead to another place inside the folder, if that place may be served too.
- */
-async function openInside(folder: string, path: string): Promise<FileHandle | undefined> {
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-  const file = await open(join(folder, path), flags).catch(() => undefined);
-  if (file === undefined) return undefined;
-  const real = await realPathOf(file, join(folder, path));
-  const below = real === undefined ? undefined : await pathBelow(folder, real);
-  if (below !== undefined && isServable(below) && (await file.stat()).isFile()) return file;
-  await file.close();
-  return undefined;
-}
-
 /** A volume that a kubelet fills has its files one hidden folder deeper, and this link to that folder. */
 const publishedLink = '..data';
 
-/** Where a real path is below the folder; undefined when it is elsewhere. */
-async function pathBelow(folder: string, real: string): Promise<string | undefined> {
-  const [root, published] = await Promise.all(
-    [folder, join(folder, publishedLink)].map((path) => realpath(path).catch(() => undefined)),
-  );
-  if (root === undefined || !real.startsWith(root + sep)) return undefined;
-  const inner = published?.startsWith(root + sep) ? published : root;
-  return real.slice((real.startsWith(inner + sep) ? inner : root).length + 1);
+/** A link may lead to another place inside the folder, if that place may be served too. */
+function openServable(folder: string, path: string): Promise<OpenFile | undefined> {
+  return openInside(folder, path, async (real, root) => {
+    const published = await realpath(join(root, publishedLink)).catch(() => undefined);
+    const inner = published?.startsWith(root + sep) ? `${published.slice(root.length + 1)}${sep}` : undefined;
+    return isServable(inner !== undefined && real.startsWith(inner) ? real.slice(inner.length) : real);
+  });
 }
 
 function isServable(path: string): boolean {
   return safePath(path.split(sep).map(encodeURIComponent).join('/')) !== undefined;
 }
 
-async function realPathOf(file: FileHandle, path: string): Promise<string | undefined> {
-  return readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path).catch(() => undefined));
-}
-
 async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  file: FileHandle,
+  { handle, stats }: OpenFile,
   path: string,
 ): Promise<void> {
   const extension = extname(path).toLowerCase();
-  const { size, mtimeMs } = await file.stat();
+  const { size, mtimeMs } = stats;
   const etag = `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`;
+  const { status, range } = select(request.headers, { etag, modified: mtimeMs, size });
   response.setHeader('etag', etag);
+  response.setHeader('last-modified', new Date(mtimeMs).toUTCString());
+  response.setHeader('accept-ranges', 'bytes');
   response.setHeader('cache-control', pageTypes.has(extension) ? 'max-age=60' : 'max-age=300');
   response.setHeader('x-content-type-options', 'nosniff');
-  if (request.headers['if-none-match'] === etag) {
-    response.writeHead(304).end();
-    await file.close();
-    return;
-  }
-  response.writeHead(200, {
-    'content-type': types.get(extension) ?? 'application/octet-stream',
-    'content-length': size,
-  });
-  if (request.method === 'HEAD' || size === 0) {
-    response.end();
-    await file.close();
-    return;
-  }
-  // Never more than was promised, even if the file grows meanwhile.
-  const content = file.createReadStream({ start: 0, end: size - 1, highWaterMark: 1024 * 1024 });
-  await pipeline(content, response).catch(() => response.destroy());
+  if (status === 206) response.setHeader('content-range', `bytes ${range.start}-${range.end - 1}/${size}`);
+  if (status === 416) response.setHeader('content-range', `bytes */${size}`);
+  if (status === 200 || status === 206) {
+    const type = types.get(extension) ?? 'application/octet-stream';
+    response.writeHead(status, { 'content-type': type, 'content-length': range.end - range.start });
+  } else response.writeHead(status, status === 304 ? {} : { 'content-length': 0 });
+  if (request.method === 'HEAD' || range.start === range.end) response.end();
+  else await sendRange(handle, range, response);
 }

@@ -1,0 +1,51 @@
+import { BlobError } from './errors.ts';
+import type { BlobLimits, Usage } from './limits.ts';
+
+/** What one upload takes of the quota while it comes. */
+export interface Room {
+  /** So many bytes more came. Throws BlobError when they find no place. */
+  take(bytes: number): void;
+  /** It has ended, with so many bytes in all. */
+  settle(bytes: number): void;
+  /** Nothing of it is kept. */
+  giveBack(): void;
+}
+
+/** `stated`: what its client says it has. Throws BlobError when that finds no place. */
+export function openRoom(usage: Usage, limits: BlobLimits, stated: number | undefined): Room {
+  let reserved = 0;
+  let taken = 0;
+  const upTo = (bytes: number) => {
+    if (bytes > limits.maxBlobBytes) throw tooLarge(limits);
+    if (bytes <= reserved) return;
+    usage.reserve(bytes - reserved);
+    reserved = bytes;
+  };
+  usage.begin();
+  try {
+    upTo(stated ?? 0);
+  } catch (error) {
+    usage.end();
+    throw error;
+  }
+  return {
+    take(bytes) {
+      taken += bytes;
+      upTo(taken);
+    },
+    settle(bytes) {
+      usage.release(reserved - bytes);
+      reserved = bytes;
+    },
+    giveBack() {
+      usage.release(reserved);
+      usage.end();
+    },
+  };
+}
+
+export function tooLarge({ maxBlobBytes }: BlobLimits): BlobError {
+  return new BlobError('TooLarge', `A blob of this agent may have ${maxBlobBytes} bytes`, {
+    remedy: 'Give the Agent a larger spec.storage.blobs.maxBlobBytes.',
+  });
+}

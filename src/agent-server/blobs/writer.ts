@@ -1,0 +1,34 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/** What is written is sent to the disk so often, in bytes: at the end there is little left to wait for. */
+const flushBytes = 64 * 1024 * 1024;
+
+/** Appends chunks to a file; the disk writes beside it. */
+export function createWriter(file: FileHandle): (chunks: readonly Buffer[], bytes: number) => Promise<void> {
+  let unflushed = 0;
+  let flushing: Promise<void> | undefined;
+
+  function flush(): void {
+    unflushed = 0;
+    // What goes wrong here the last sync says again.
+    flushing = file
+      .datasync()
+      .catch(() => undefined)
+      .finally(() => {
+        flushing = undefined;
+      });
+  }
+  return async (chunks, bytes) => {
+    await writeAll(file, chunks, bytes);
+    unflushed += bytes;
+    if (unflushed >= flushBytes && flushing === undefined) flush();
+  };
+}
+
+/** A disk that is almost full takes a part and says nothing; only the next write fails. */
+async function writeAll(file: FileHandle, chunks: readonly Buffer[], bytes: number): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks);
+  if (bytesWritten === bytes) return;
+  const rest = Buffer.concat(chunks).subarray(bytesWritten);
+  for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten;
+}
