@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as openid from 'openid-client';
+import { digestOf } from '#kit/digest.ts';
 import { clearCookie, type Pending, pendingCookie, pendingMs, pendingNames } from './cookies.ts';
 import { callbackPath, type Flow, isSecure, type SsoRealm } from './flow.ts';
 
@@ -15,6 +16,7 @@ export async function beginLogin(
   const configuration = await providers(sso);
   const pending: Pending = {
     realm,
+    access: digestOf(sso),
     state: openid.randomState(),
     nonce: openid.randomNonce(),
     verifier: openid.randomPKCECodeVerifier(),

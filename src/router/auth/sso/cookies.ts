@@ -13,6 +13,8 @@ const path = '/auth';
 /** What a login at a provider must find again when the browser comes back. */
 export interface Pending {
   readonly realm: string;
+  /** Which Access of the realm began it: others may name another client secret. */
+  readonly access: string;
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as openid from 'openid-client';
 import type { SsoAccess } from '#routing/access.ts';
 import { claimAt, userOf } from '../bearer/user.ts';
-import { keptClaims } from './claims.ts';
+import { keptOf } from './claims.ts';
 import {
   clearCookie,
   type Kept,
@@ -80,18 +80,18 @@ function notRenewed({ log }: Flow, error: unknown): undefined {
 function keep(
   { keys, auth }: Flow,
   realm: string,
-  { claims }: Pick<SsoLogin, 'claims'>,
+  { subject }: Vouched,
   tokens: { readonly refresh_token?: string; readonly id_token?: string },
   secure: boolean,
   before?: Kept,
 ): string {
   const refreshToken = tokens.refresh_token;
   const idToken = tokens.id_token ?? before?.idToken;
-  const subject = String(claims['sub']);
   const kept = { realm, subject, ...(refreshToken && { refreshToken }), ...(idToken && { idToken }) };
   return keptCookie(keys, kept, auth.sessionMaxMs, secure) ?? clearCookie(keptName(realm), secure);
 }
 
+type Vouched = Pick<SsoLogin, 'user' | 'claims'> & { readonly subject: string };
 type Tokens = Awaited<ReturnType<typeof openid.refreshTokenGrant>>;
 
 /**
@@ -103,7 +103,7 @@ async function loginOf(
   sso: SsoAccess,
   tokens: Tokens,
   expected?: string,
-): Promise<Pick<SsoLogin, 'user' | 'claims'>> {
+): Promise<Vouched> {
   const stated = tokens.claims();
   const subject = stated?.sub ?? expected;
   if (subject === undefined || (expected !== undefined && subject !== expected)) {
@@ -113,5 +113,5 @@ async function loginOf(
   const isAsked = lacks && configuration.serverMetadata().userinfo_endpoint !== undefined;
   const info = isAsked ? await openid.fetchUserInfo(configuration, tokens.access_token, subject) : {};
   const claims = { ...info, ...stated, sub: subject };
-  return { user: userOf(sso.issuer, claims, sso), claims: { ...keptClaims(claims), sub: subject } };
+  return { ...keptOf(userOf(sso.issuer, claims, sso), claims), subject };
 }
