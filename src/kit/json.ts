@@ -34,14 +34,16 @@ function isPrimitive(value: unknown): boolean {
 }
 
 function sortedJson(value: unknown): string {
+  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null';
   if (Array.isArray(value)) return `[${value.map((item) => sortedJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members: string[] = [];
+  let members = '';
   for (const key of Object.keys(value).sort()) {
     const member = (value as Record<string, unknown>)[key];
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${sortedJson(member)}`);
+    if (member === undefined) continue;
+    members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${sortedJson(member)}`;
   }
-  return `{${members.join(',')}}`;
+  return `{${members}}`;
 }
 
 /** True for `{…}`: not null, not an array. */

@@ -21,6 +21,13 @@ export interface McpContext {
   readonly client?: { readonly name: string; readonly version: string };
 }
 
+/** An agent that delegated, and the one that had delegated to it. */
+export interface Actor {
+  /** Its principal. */
+  readonly sub: string;
+  readonly act?: Actor;
+}
+
 export interface InvocationClaims {
   readonly typ: 'invocation';
   readonly iss: 'ploinky-router';
@@ -46,6 +53,12 @@ export interface InvocationClaims {
   readonly wl: string;
   /** How many delegations led here. */
   readonly hop: number;
+  /** What the person's token or key is limited to; absent: nothing. Delegated calls are bound by it. */
+  readonly lim?: readonly string[];
+  /** Tools to which an agent that delegated has narrowed what is done for it, each a name or `prefix*`; absent: nothing. */
+  readonly tls?: readonly string[];
+  /** The agents that delegated, the last one first (RFC 8693, `act`); absent: none did. */
+  readonly act?: Actor;
   readonly mcp?: McpContext;
   /** Router's proof that it minted these claims itself; agents hold the signing key, but not this one. */
   readonly del?: string;
@@ -69,6 +82,9 @@ export function readClaims(value: Record<string, unknown>): InvocationClaims {
     countFields.every((name) => Number.isSafeInteger(value[name])) &&
     isStringArray(value['scope']) &&
     (value['usr'] === null || isUser(value['usr'])) &&
+    (value['lim'] === undefined || isStringArray(value['lim'])) &&
+    (value['tls'] === undefined || isStringArray(value['tls'])) &&
+    (value['act'] === undefined || isActor(value['act'])) &&
     (value['mcp'] === undefined || isMcpContext(value['mcp'])) &&
     (value['del'] === undefined || typeof value['del'] === 'string');
   if (!ok) throw new InvocationRejected('jwtVerify: malformed claims');
@@ -83,6 +99,11 @@ function isUser(value: unknown): boolean {
   const texts = ['sub', 'id', 'email', 'username'].every((name) => typeof value[name] === 'string');
   const realm = value['realm'];
   return texts && isStringArray(value['roles']) && (realm === undefined || typeof realm === 'string');
+}
+
+function isActor(value: unknown): boolean {
+  if (!isObject(value) || typeof value['sub'] !== 'string') return false;
+  return value['act'] === undefined || isActor(value['act']);
 }
 
 function isMcpContext(value: unknown): boolean {

@@ -128,7 +128,7 @@ function identityPath(agent: AgentIdentity): string {
 /** Keys by kid, checked once. The first is current. */
 export interface KeyRing {
   readonly current: WireKey;
-  find(kid: string): KeyObject | undefined;
+  find(kid: string): WireKey | undefined;
 }
 
 /** Throws InvalidKey for an empty ring, more than two keys, a secret under 32 bytes or a kid twice. */
@@ -137,11 +137,11 @@ export function createKeyRing(keys: readonly WireKey[]): KeyRing {
   if (current === undefined || keys.length > 2) {
     throw new WireError('InvalidKey', `a key ring holds one or two keys, not ${keys.length}`);
   }
-  const byKid = new Map<string, KeyObject>();
+  const byKid = new Map<string, WireKey>();
   for (const key of keys) {
     if (key.secret.length < keyBytes) throw new WireError('InvalidKey', `key ${key.kid} is under 256 bits`);
     if (byKid.has(key.kid)) throw new WireError('InvalidKey', `key ${key.kid} appears twice`);
-    byKid.set(key.kid, keyObjectOf(key));
+    byKid.set(key.kid, key);
   }
   return { current, find: (kid) => byKid.get(kid) };
 }

@@ -73,6 +73,14 @@ function emptyGeneration(startedAt: number): Generation {
   return { slots, count: 0, hasZero: false, startedAt, deadAfterWall: 0, deadAfterMonotonic: 0 };
 }
 
+/** The four words of an id, one at a time: an array for each would cost more than the search. */
+interface Words {
+  a: number;
+  b: number;
+  c: number;
+  d: number;
+}
+
 function has(generation: Generation, words: Words): boolean {
   if (isZero(words)) return generation.hasZero;
   return isTaken(generation.slots, find(generation.slots, words));
@@ -85,44 +93,53 @@ function add(generation: Generation, words: Words): void {
     return;
   }
   if (generation.count * 8 > generation.slots.length) generation.slots = grown(generation.slots);
-  generation.slots.set(words, find(generation.slots, words));
+  put(generation.slots, words);
+}
+
+function put(slots: Uint32Array, words: Words): void {
+  const at = find(slots, words);
+  slots[at] = words.a;
+  slots[at + 1] = words.b;
+  slots[at + 2] = words.c;
+  slots[at + 3] = words.d;
 }
 
 function grown(slots: Uint32Array): Uint32Array {
   const larger = new Uint32Array(slots.length * 2);
+  const words: Words = { a: 0, b: 0, c: 0, d: 0 };
   for (let at = 0; at < slots.length; at += 4) {
-    if (isTaken(slots, at)) larger.set(slots.subarray(at, at + 4), find(larger, wordsAt(slots, at)));
+    if (!isTaken(slots, at)) continue;
+    words.a = wordAt(slots, at);
+    words.b = wordAt(slots, at + 1);
+    words.c = wordAt(slots, at + 2);
+    words.d = wordAt(slots, at + 3);
+    put(larger, words);
   }
   return larger;
 }
 
-type Words = readonly [number, number, number, number];
-
 /** Index of the slot that holds `words`, or of the free slot where they belong. */
-function find(slots: Uint32Array, words: Words): number {
+function find(slots: Uint32Array, { a, b, c, d }: Words): number {
   const mask = slots.length / 4 - 1;
-  for (let slot = (words[0] ^ words[1]) & mask; ; slot = (slot + 1) & mask) {
+  for (let slot = (a ^ b) & mask; ; slot = (slot + 1) & mask) {
     const at = slot * 4;
-    if (!isTaken(slots, at) || isSame(wordsAt(slots, at), words)) return at;
+    const isSame = slots[at] === a && slots[at + 1] === b && slots[at + 2] === c && slots[at + 3] === d;
+    if (isSame || !isTaken(slots, at)) return at;
   }
 }
 
 function isTaken(slots: Uint32Array, at: number): boolean {
-  return !isZero(wordsAt(slots, at));
+  return slots[at] !== 0 || slots[at + 1] !== 0 || slots[at + 2] !== 0 || slots[at + 3] !== 0;
 }
 
-function wordsAt(slots: Uint32Array, at: number): Words {
-  return [slots[at] ?? 0, slots[at + 1] ?? 0, slots[at + 2] ?? 0, slots[at + 3] ?? 0];
+function wordAt(slots: Uint32Array, at: number): number {
+  return slots[at] ?? 0;
 }
 
 function wordsOf(id: Buffer): Words {
-  return [id.readUInt32LE(0), id.readUInt32LE(4), id.readUInt32LE(8), id.readUInt32LE(12)];
+  return { a: id.readUInt32LE(0), b: id.readUInt32LE(4), c: id.readUInt32LE(8), d: id.readUInt32LE(12) };
 }
 
-function isSame(left: Words, right: Words): boolean {
-  return left[0] === right[0] && left[1] === right[1] && left[2] === right[2] && left[3] === right[3];
-}
-
-function isZero(words: Words): boolean {
-  return words[0] === 0 && words[1] === 0 && words[2] === 0 && words[3] === 0;
+function isZero({ a, b, c, d }: Words): boolean {
+  return a === 0 && b === 0 && c === 0 && d === 0;
 }
