@@ -38,9 +38,11 @@ function installPeer(): void {
 
 function enterNetwork(): number {
   const addresses = Object.values(hosts).map((address) => `ip addr add ${address}/32 dev lo`);
-  const script = ['ip link set lo up', ...addresses, 'ip link add host0 type dummy; exec "$0" "$@"'].join(
-    ' && ',
-  );
+  const script = [
+    'ip link set lo up',
+    ...addresses,
+    'ip link add host0 type veth peer name host1; exec "$0" "$@"',
+  ].join(' && ');
   const command = [process.execPath, import.meta.filename, inside];
   const { status } = spawnSync('unshare', ['--net', '/bin/sh', '-c', script, ...command], {
     stdio: 'inherit',

@@ -15,7 +15,13 @@ export interface Workload {
     readonly image?: string;
     readonly replicas: number;
     /** Upper bounds; a driver that cannot enforce them reports `limitsEnforced: false`. */
-    readonly limits: { readonly memoryBytes?: number; readonly cpu?: number; readonly pids: number };
+    readonly limits: {
+      readonly memoryBytes?: number;
+      readonly cpu?: number;
+      readonly pids: number;
+      /** Open files of one process. Absent: the driver's own default; no cluster has a way to say it. */
+      readonly files?: number;
+    };
     /** `spec.runtime.resources` as written, for a substrate that speaks Kubernetes quantities. */
     readonly resources: NonNullable<AgentSpec['runtime']['resources']>;
   };

@@ -12,7 +12,7 @@ const resourceList = mapOf(resourceName, quantity, 16);
 const resourcesSchema = z.strictObject({
   limits: resourceList
     .describe(
-      'Upper bounds: `memory` (512Mi), `cpu` (500m), `pids` (256). A host that cannot enforce them says so with the reason LimitsNotEnforced.',
+      'Upper bounds: `memory` (512Mi), `cpu` (500m), `pids` (256), `files` (open files of one process; default 16384). Pods have neither `pids` nor `files`. A host that cannot enforce them says so with the reason LimitsNotEnforced.',
     )
     .optional(),
   requests: resourceList

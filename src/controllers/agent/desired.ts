@@ -84,9 +84,11 @@ function limitsOf(spec: AgentSpec): Workload['runtime']['limits'] {
   const memory = limits['memory'] === undefined ? undefined : parseQuantity(limits['memory']);
   const cpu = limits['cpu'] === undefined ? undefined : parseQuantity(limits['cpu']);
   const pids = limits['pids'] === undefined ? undefined : parseQuantity(limits['pids']);
+  const files = limits['files'] === undefined ? undefined : parseQuantity(limits['files']);
   return {
     ...(memory === undefined ? {} : { memoryBytes: memory }),
     ...(cpu === undefined ? {} : { cpu }),
+    ...(files === undefined ? {} : { files }),
     pids: pids ?? defaultPidsLimit,
   };
 }

@@ -107,6 +107,7 @@ function planOf(run: SandboxRun, at: RunPlaces, instance: string, options: HostD
     launch: options.sandbox.launch(run),
     ...(options.lease === undefined ? {} : { lease: options.lease }),
     graceMs: options.graceMs ?? hostDefaults.graceMs,
+    openFiles: run.workload.runtime.limits.files ?? hostDefaults.openFiles,
     limits: planLimits(options.limits, `${at.key}-${instance.slice(0, 8)}`, run.workload.runtime.limits),
   };
 }

@@ -32,4 +32,10 @@ export interface HostDriverOptions {
   readonly logKeep?: number;
 }
 
-export const hostDefaults = { graceMs: 10_000, logMaxBytes: 10 * 1024 * 1024, logKeep: 3 };
+export const hostDefaults = {
+  graceMs: 10_000,
+  logMaxBytes: 10 * 1024 * 1024,
+  logKeep: 3,
+  /** Open files of one process, when the Agent says nothing. */
+  openFiles: 16_384,
+};

@@ -29,6 +29,8 @@ export interface ShimPlan {
   /** Ends the run after this long; absent: never. */
   readonly timeoutMs?: number;
   readonly limits: LimitsPlan;
+  /** Descriptors that each process may have open. */
+  readonly openFiles: number;
 }
 
 /** A socket inside the sandbox that leads to one outside, which may be replaced at any time. */

@@ -64,7 +64,8 @@ async function checkPort(): Promise<CheckResult> {
 async function checkDisk(folder: string): Promise<CheckResult> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free`;
+  // Sandboxes have folders of one file system: none can be given a part of it.
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free, for all agents: a host has no quota for storage.size`;
   return free >= enoughBytes ? ok(text) : warn(text, 'npm packages of agents need space; free 1 GiB.');
 }
 

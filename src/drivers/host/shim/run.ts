@@ -10,6 +10,7 @@ import { claimFolder } from './claim.ts';
 import { type ControlServer, type ShimState, serveControl } from './control-server.ts';
 import { watchLease } from './lease.ts';
 import { openRotatingLog } from './log-file.ts';
+import { withOpenFiles } from './open-files.ts';
 import { type RecordedExit, type WorkloadRecord, writeRecord } from './record-file.ts';
 import { listenForChild, openRelay } from './sockets.ts';
 import { type Started, startCommand } from './start.ts';
@@ -85,7 +86,7 @@ class Shim {
     const plan = this.#plan;
     const relays = await Promise.all(plan.relays.map((relay) => openRelay(relay, plan.relayMode)));
     const listener = plan.listenSocket === undefined ? undefined : await listenForChild(plan.listenSocket);
-    const limits = applyLimits(plan.limits, plan.launch);
+    const limits = applyLimits(plan.limits, withOpenFiles(plan.launch, plan.openFiles));
     this.#update('starting', {
       limitsEnforced: limits.enforced,
       limitsMessage: limits.message,

@@ -5,8 +5,8 @@ import type { PodSettings } from '../settings.ts';
 
 /** What a container can have besides extended resources, whose names have a domain. */
 const known = ['cpu', 'memory', 'ephemeral-storage'];
-/** No pod can say how many processes it may have; the cluster does (`podPidsLimit` of its kubelets). */
-const notOfPods = 'pids';
+/** No pod can say how many processes it may have, nor how many files each: the cluster does (`podPidsLimit` of its kubelets, its runtime). */
+const notOfPods = ['pids', 'files'];
 const mebibyte = 2 ** 20;
 
 /** Of the container `agent`: what the Agent says, else the administrator's. Throws TerminalError PodTemplate. */
@@ -48,7 +48,7 @@ function merge(
   field: string,
 ): Record<string, string | number> {
   const merged = { ...defaults, ...own };
-  delete merged[notOfPods];
+  for (const name of notOfPods) delete merged[name];
   for (const name of Object.keys(merged)) {
     if (known.includes(name) || name.includes('/') || name.startsWith('hugepages-')) continue;
     const message = `spec.runtime.resources.${field}: "${name}" is no resource of a container; ${known.join(', ')} and names with a domain (example.com/gpu) are.`;
