@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { WireUser } from '#wire/claims.ts';
+import type { Actor, WireUser } from '#wire/claims.ts';
 
 /** How a caller showed who they are. */
 export type Proof = 'password' | 'sso' | 'guest' | 'bearer' | 'key' | 'delegation';
@@ -17,6 +17,10 @@ export interface Caller {
   readonly realm?: string;
   /** What the token or key is limited to; absent: nothing. */
   readonly scopes?: readonly string[];
+  /** Tools to which agents that delegated have narrowed it, each a name or `prefix*`; absent: all. */
+  readonly tools?: readonly string[];
+  /** The agents that delegated before `principal`, the last one first. */
+  readonly actor?: Actor;
   /** What the user's provider or issuer says of them. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** The token is for the very URL that was asked. */
@@ -28,6 +32,20 @@ export const anonymous: Caller = { principal: 'router:first-party', user: null, 
 
 /** Something inside a sandbox that shows no token: it is some agent, and that is all one can say. */
 export const unknownAgent: Caller = { principal: 'agent:unknown', user: null, hop: 1 };
+
+/** What calls that are made for the caller later on may use: no more than the caller. */
+export function scopeLimit({
+  scopes,
+  proof,
+}: Pick<Caller, 'scopes' | 'proof'>): readonly string[] | undefined {
+  return scopes ?? (proof === 'guest' || proof === 'bearer' ? [] : undefined);
+}
+
+/** The agents that delegated, with the one that calls. */
+export function actorOf({ principal, actor, proof }: Caller): Actor | undefined {
+  if (proof !== 'delegation') return undefined;
+  return { sub: principal, ...(actor && { act: actor }) };
+}
 
 const caller = Symbol('caller');
 type Known = IncomingMessage & { [caller]?: Caller };

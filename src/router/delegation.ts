@@ -3,6 +3,7 @@ import { codeOf } from '#kit/errors.ts';
 import { audienceOf, verifyCaller } from '#wire/caller.ts';
 import { InvocationRejected } from '#wire/errors.ts';
 import { anonymous, type Caller, knownCaller, unknownAgent } from './caller.ts';
+import { narrowed } from './narrowing.ts';
 import { isFromAgent } from './request.ts';
 import type { Services } from './services.ts';
 
@@ -15,7 +16,7 @@ export function isDelegated(request: IncomingMessage): boolean {
 
 /**
  * Who a request comes from. With the delegation header: the agent that the token was minted for, acting for
- * the token's user. The token must be one that a router minted, unexpired, for a workload that still exists.
+ * the token's user, within what the token or the agent itself limits it to. The token must be one that a router minted, unexpired, for a workload that still exists.
  * Throws InvocationRejected.
  */
 export function identifyCaller(
@@ -39,7 +40,16 @@ export function identifyCaller(
   });
   const { aud: principal, usr: user } = claims;
   const realm = user?.realm;
-  return { principal, user, hop: claims.hop + 1, proof: 'delegation', ...(realm !== undefined && { realm }) };
+  const limits = narrowed(claims, request.headers);
+  // Elsewhere nothing says which tool is called.
+  if (limits.tools !== undefined && !request.url?.startsWith('/mcps/'))
+    throw new InvocationRejected('jwtVerify: tool not delegated');
+  return {
+    ...{ principal, user, hop: claims.hop + 1, proof: 'delegation' as const },
+    ...(realm !== undefined && { realm }),
+    ...(claims.act !== undefined && { actor: claims.act }),
+    ...limits,
+  };
 }
 
 export function isRejection(error: unknown): error is InvocationRejected {

@@ -47,7 +47,9 @@ export type RejectionReason =
   | 'jwtVerify: body hash mismatch'
   | 'jwtVerify: token replayed'
   | 'jwtVerify: replay window full'
-  | 'jwtVerify: not delegable';
+  | 'jwtVerify: not delegable'
+  | 'jwtVerify: scope not held'
+  | 'jwtVerify: tool not delegated';
 
 export class InvocationRejected extends WireError {
   readonly reason: RejectionReason;

@@ -143,7 +143,7 @@ function joinScopes(
 
 const nobody: Credentials = { roles: [], scopes: [], claims: {} };
 /** Whom nothing but their roles limits, unless their credential says so. */
-const unlimited = new Set<Caller['proof']>(['password', 'sso', 'key']);
+const unlimited = new Set<Caller['proof']>(['password', 'sso', 'key', 'delegation']);
 
 /**
  * What of a caller counts for the rules of an Access: nothing unless they are known to the realm or the issuers that it

@@ -7,7 +7,7 @@ import type { McpContext } from '#wire/claims.ts';
 import type { HttpFlow, HttpHandler, HttpHeaders } from '#wire/http1/message.ts';
 import type { WireKey } from '#wire/keys.ts';
 import { mintInvocation } from '#wire/token.ts';
-import type { Caller } from '../caller.ts';
+import { actorOf, type Caller, scopeLimit } from '../caller.ts';
 import { RouterError } from '../errors.ts';
 import type { RouterKeys } from '../keys.ts';
 import type { RouterLimits } from '../limits.ts';
@@ -228,6 +228,9 @@ class Attempt implements Flow, HttpHandler {
       caller: caller.principal,
       user: caller.user,
       hop: caller.hop,
+      scopes: scopeLimit(caller),
+      tools: caller.tools,
+      actor: actorOf(caller),
       call: binding,
       now: clock.now(),
       random,

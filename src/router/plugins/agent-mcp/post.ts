@@ -19,6 +19,7 @@ import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
 import { mcpAnswers } from '../../mcp/fit-answer.ts';
 import { identifySpeaker, isInitialize, type Speaker } from '../../mcp/inbound.ts';
 import { readAnswer } from '../../mcp/read-answer.ts';
+import { checkTool } from '../../narrowing.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 import { mcpRequestHeaders } from '../../upstream/headers.ts';
@@ -49,6 +50,8 @@ export function answerAgentPost(
     );
   }
   const caller = identifyCaller(request, services);
+  if (isRequest(message) && message.method === 'tools/call')
+    checkTool(caller, String(message.params?.['name']));
   const scope = target.identity.uid;
   const speaker = identifySpeaker(services, { body, headers: request.headers, scope, caller, delegated });
   const agent = keyOf(target);
