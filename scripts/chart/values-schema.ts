@@ -69,6 +69,7 @@ const router: Readonly<Record<string, JsonSchema>> = {
   drainSeconds: whole(0, 3_500),
   allowHosts: hosts,
   publicUrl: pattern('^(https?://[^?#@\\s]+)?$'),
+  trustProxies: list(pattern('^[0-9a-fA-F.:]+(/[0-9]{1,3})?$')),
   allowOrigins: list(pattern('^https?://[^/?#@,\\s]+$')),
   service: record({
     type: { enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },

@@ -205,7 +205,7 @@ const routerHome: RoleTable = {
       group: core,
       resources: ['configmaps'],
       names: ['ploinky-logouts'],
-      verbs: ['list', 'watch', 'update'],
+      verbs: ['list', 'watch', 'patch'],
       why: 'Sessions that ended before their time, for all routers; made by the controller.',
     },
     {

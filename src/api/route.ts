@@ -38,7 +38,7 @@ export const routeSpecSchema = withRules(
     mcp: mcpSurfaceSchema.describe('MCP.').optional(),
     api: apiSurfaceSchema.describe('The agents’ own HTTP APIs, each below its agent’s name.').optional(),
     static: staticSurfaceSchema.describe('The agents’ static files.').optional(),
-    blobs: notYet(blobsSurfaceSchema).describe('Files in and out.').optional(),
+    blobs: blobsSurfaceSchema.describe('Files in and out.').optional(),
     sessions: notYet(sessionsSurfaceSchema).describe('Terminals of the agents.').optional(),
     chat: notYet(chatSurfaceSchema).describe('Chat with the agents.').optional(),
     events: notYet(eventsSurfaceSchema).describe('Stream of what the agents do.').optional(),

@@ -10,6 +10,7 @@ import { publishTable } from '#router/publish-table.ts';
 import { type Listeners, startRouter } from '#router/start.ts';
 import { locateWorkspace } from '#workspace/host.ts';
 import { createAccessLog } from './access-log.ts';
+import { authFlags, publicHosts, readAuthFlags } from './auth-flags.ts';
 import { createLog } from './log.ts';
 import { parseFlags, parseHostPort, parseLimits, parseWhole, splitList } from './options.ts';
 import { reclaimYoung } from './reclaim-young.ts';
@@ -33,6 +34,7 @@ async function start(): Promise<Running> {
     'allow-host': '',
     'allow-origin': '',
     limits: '',
+    ...authFlags,
   });
   const open = publicListener(flags['listen-fd'], flags.listen);
   closeInheritedDescriptors('fd' in open ? [open.fd] : []);
@@ -41,19 +43,22 @@ async function start(): Promise<Running> {
   const client = createClient({ endpoint, clock: systemClock, userAgent: 'ploinky-router' });
   const common = { clock: systemClock, random: systemRandom, log };
   const following = followApi({ ...common, client, homeNamespace });
-  const { tables, keys } = following;
+  const { tables, keys, people, logouts } = following;
   const router = await startRouter(
     {
       ...common,
       tables,
       keys,
+      people,
+      logouts,
+      auth: readAuthFlags(flags, { loopback: true }),
       limits: parseLimits('limits', flags.limits, defaultLimits, ['listsAhead']),
       // A socket that outlives routers holds connections already: one that knows no keys would refuse their calls.
       listenAfter: Promise.race([following.synced, systemClock.sleep(patienceMs)]),
       accessLog: createAccessLog('router'),
       reclaim: reclaimYoung(),
       version,
-      allowedHosts: splitList(flags['allow-host']),
+      allowedHosts: [...splitList(flags['allow-host']), ...publicHosts(flags['public-url'])],
       allowedOrigins: splitList(flags['allow-origin']),
     },
     { public: open, agents: paths.routerSocket },

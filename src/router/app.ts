@@ -2,8 +2,10 @@ import type { Registry } from 'prom-client';
 import type { Log } from '#kit/log.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import { createAuthenticators } from './auth/authenticators.ts';
+import { createAuthEndpoints } from './auth/endpoints.ts';
 import { createGate } from './auth/gate.ts';
 import { metadataPage } from './auth/metadata/page.ts';
+import { createSsoWay } from './auth/sso/way.ts';
 import { createFront, type Exchange, type HttpHandler } from './front.ts';
 import { createGuard } from './guard.ts';
 import { createRouterMetrics, type RouterMetrics } from './metrics.ts';
@@ -12,6 +14,7 @@ import type { Page } from './page.ts';
 import { agentEndpoint } from './plugins/agent-mcp/endpoint.ts';
 import { agentPathPages } from './plugins/agent-mcp/page.ts';
 import { forward } from './plugins/api/forward.ts';
+import { blobsForwarder } from './plugins/blobs/forward.ts';
 import { browserClientPage } from './plugins/browser-client/page.ts';
 import { healthPages } from './plugins/health/page.ts';
 import { servedLanding } from './plugins/landing/serve-landing.ts';
@@ -21,6 +24,7 @@ import { queuesPage } from './plugins/queues/page.ts';
 import { staticPage } from './plugins/static/page.ts';
 import { anyTaskPage } from './plugins/task/any-task.ts';
 import { taskPage } from './plugins/task/page.ts';
+import { upstreamClientPage, upstreamLoginPage } from './plugins/upstream-login/page.ts';
 import { createServices, type Services, type ServicesOptions } from './services.ts';
 
 export interface RouterOptions extends ServicesOptions {
@@ -63,8 +67,22 @@ export function buildRouter(options: RouterOptions): Router {
   const aggregate = aggregateEndpoint(services);
   const agent = agentEndpoint(services);
   const api = (exchange: Exchange<'api'>) => forward(services, exchange);
+  const auth = createAuthEndpoints(services, { sso: createSsoWay(services, services.logins) });
+  const blobs = blobsForwarder(services);
   const pages = allPages(services, metrics);
-  const front = createFront({ services, guard, gate, observe, nextId, aggregate, agent, api, pages });
+  const front = createFront({
+    services,
+    auth,
+    guard,
+    gate,
+    observe,
+    nextId,
+    aggregate,
+    agent,
+    api,
+    blobs,
+    pages,
+  });
   return {
     handle: front.handle,
     services,
@@ -85,6 +103,8 @@ function allPages(services: Services, metrics: RouterMetrics): readonly Page[] {
     taskPage(services),
     anyTaskPage(services),
     queuesPage(services),
+    upstreamLoginPage(services),
+    upstreamClientPage(services),
     staticPage(services),
     browserClientPage(),
     servedLanding(services),

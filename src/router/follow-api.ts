@@ -1,6 +1,6 @@
 import type { Agent } from '#api/agent.ts';
-import type { Secret } from '#api/meta.ts';
-import { agentResource, routeResource, secretResource } from '#api/resources.ts';
+import type { ConfigMap, Secret } from '#api/meta.ts';
+import { agentResource, configMapResource, routeResource, secretResource } from '#api/resources.ts';
 import type { Route } from '#api/route.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
@@ -8,9 +8,12 @@ import type { Random } from '#kit/random.ts';
 import type { Client } from '#kube/client.ts';
 import { createInformer } from '#kube/informer.ts';
 import type { Metrics } from '#kube/metrics.ts';
+import { authSecretName, logoutsName } from '#routing/access.ts';
 import { concernsTable } from '#routing/concerns.ts';
 import { createTableKeeper, type TableKeeper } from '#routing/keeper.ts';
 import { type MasterKey, masterSecretName, nextMasterKeys } from '#wire/keys.ts';
+import type { LogoutStore } from './auth/logouts.ts';
+import type { PeopleSource } from './auth/people.ts';
 import type { KeySource, TableSource } from './sources.ts';
 
 export interface FollowOptions {
@@ -30,6 +33,8 @@ export interface FollowOptions {
 export interface Following {
   readonly tables: TableSource;
   readonly keys: KeySource;
+  readonly people: PeopleSource;
+  readonly logouts: LogoutStore;
   /** Resolves when tables and keys are what the API had; never rejects. */
   readonly synced: Promise<void>;
   stop(): Promise<void>;
@@ -53,6 +58,7 @@ export function followApi(options: FollowOptions): Following {
     namespace: options.homeNamespace,
     fieldSelector: `metadata.name=${masterSecretName}`,
   });
+  const people = followPeople(options);
   const { homeNamespace, hostClaims = {} } = options;
   const keeper = createTableKeeper({ homeNamespace, hostClaims });
   const tables = gatherTables(options, keeper);
@@ -79,12 +85,52 @@ export function followApi(options: FollowOptions): Following {
   return {
     tables: tables.source,
     keys: { current: () => masters },
-    synced: Promise.all([complete, secrets.synced]).then(() => undefined),
+    people: people.source,
+    logouts: people.logouts,
+    synced: Promise.all([complete, secrets.synced, people.synced]).then(() => undefined),
     async stop() {
       for (const stop of stops) stop();
       tables.stop();
-      await Promise.all([agents.stop(), routes.stop(), secrets.stop()]);
+      await Promise.all([agents.stop(), routes.stop(), secrets.stop(), people.stop()]);
     },
+  };
+}
+
+const nothing: Readonly<Record<string, string>> = {};
+
+/** Who may log in, and which sessions ended: one Secret and one ConfigMap, each by its name. */
+function followPeople({ client, clock, random, log, metrics, homeNamespace: namespace }: FollowOptions) {
+  const common = { client, clock, random, log, ...(metrics !== undefined && { metrics }), namespace };
+  const secrets = createInformer<Secret>({
+    ...common,
+    resource: secretResource,
+    fieldSelector: `metadata.name=${authSecretName}`,
+  });
+  const maps = createInformer<ConfigMap>({
+    ...common,
+    resource: configMapResource,
+    fieldSelector: `metadata.name=${logoutsName}`,
+  });
+  const key = { namespace, name: logoutsName };
+  const source: PeopleSource = {
+    current: () => secrets.cache.get({ namespace, name: authSecretName })?.data ?? nothing,
+  };
+  const logouts: LogoutStore = {
+    current: () => maps.cache.get(key)?.data ?? nothing,
+    async write(data) {
+      const patch = { type: 'merge', body: { data } } as const;
+      maps.observe(
+        await client.patch<ConfigMap>(configMapResource, key, patch, { fieldManager: 'ploinky-router' }),
+      );
+    },
+  };
+  secrets.start();
+  maps.start();
+  return {
+    source,
+    logouts,
+    synced: Promise.all([secrets.synced, maps.synced]),
+    stop: () => Promise.all([secrets.stop(), maps.stop()]),
   };
 }
 

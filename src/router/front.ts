@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Resolution } from '#routing/resolve.ts';
 import { type AdmissionOptions, createAdmission } from './admission.ts';
+import type { AuthEndpoints } from './auth/endpoints.ts';
 import { closeBehindBody } from './leave-body.ts';
 import { writeJson } from './mcp/answer.ts';
 import { type Page, writeNotFound } from './page.ts';
 import { internalPaths, resolveRequest } from './paths.ts';
+import { offerLogin } from './plugins/upstream-login/offer.ts';
 import { createBodyReader } from './read-body.ts';
 import { answerError } from './reply.ts';
 import type { Services } from './services.ts';
@@ -30,6 +32,10 @@ export interface FrontOptions extends AdmissionOptions {
   readonly agent: McpEndpoint<'agent-mcp'>;
   /** Answers at the HTTP APIs of agents; it reads the body itself. */
   readonly api: (exchange: Exchange<'api'>) => void;
+  /** Answers below `/auth`; it reads the body itself. */
+  readonly auth: AuthEndpoints;
+  /** Takes and gives files of agents; it reads the body itself. */
+  readonly blobs: (exchange: Exchange<'blobs'>) => void | Promise<void>;
   /** Answer everything else. */
   readonly pages: readonly Page[];
 }
@@ -41,7 +47,7 @@ export interface Front {
 
 /** Every request comes in here. */
 export function createFront(options: FrontOptions): Front {
-  const { services, aggregate, agent, api } = options;
+  const { services, aggregate, agent, api, blobs, auth } = options;
   const bodies = createBodyReader(services);
   const pages = new Map(options.pages.map((page) => [page.at, page]));
 
@@ -63,6 +69,7 @@ export function createFront(options: FrontOptions): Front {
       attempt(services, exchange, undefined, () => endpoint.get(exchange));
       return;
     }
+    offerLogin(request, services.auth);
     bodies.read(request, (text, unread) => {
       if (unread !== undefined) {
         closeBehindBody(exchange, services.clock);
@@ -98,6 +105,13 @@ export function createFront(options: FrontOptions): Front {
     } else if (internal === internalPaths.api && resolution.kind === 'api' && apiMethods.has(method)) {
       const exchange = { request, response, resolution };
       admit(exchange, resolution.kind, () => attempt(services, exchange, undefined, () => api(exchange)));
+    } else if (internal === internalPaths.auth) {
+      admit({ request, response }, 'auth', () =>
+        attempt(services, { response }, undefined, () => auth.serve(request, response)),
+      );
+    } else if (internal === internalPaths.blobs && resolution.kind === 'blobs') {
+      const exchange = { request, response, resolution };
+      admit(exchange, resolution.kind, () => attempt(services, exchange, undefined, () => blobs(exchange)));
     } else servePage(request, response, internal);
   }
   return { handle, close: () => bodies.close() };

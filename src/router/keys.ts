@@ -13,6 +13,8 @@ export interface RouterKeys {
   readonly ready: boolean;
   agent(identity: AgentIdentity): readonly WireKey[];
   readonly sessionSeal: readonly WireKey[];
+  /** For what people carry who are logged in. */
+  readonly session: readonly WireKey[];
   readonly delegation: readonly WireKey[];
 }
 
@@ -21,6 +23,7 @@ export function createRouterKeys(source: KeySource): RouterKeys {
   let masters: readonly MasterKey[] = [];
   let agents = new Map<string, readonly WireKey[]>();
   let sessionSeal: readonly WireKey[] = [];
+  let session: readonly WireKey[] = [];
   let delegation: readonly WireKey[] = [];
 
   function refresh(): void {
@@ -30,6 +33,7 @@ export function createRouterKeys(source: KeySource): RouterKeys {
     masters = now;
     agents = new Map();
     sessionSeal = now.map((master) => deriveSubkey(master, 'session-seal'));
+    session = now.map((master) => deriveSubkey(master, 'session'));
     delegation = now.map((master) => deriveSubkey(master, 'delegation'));
   }
   return {
@@ -45,6 +49,10 @@ export function createRouterKeys(source: KeySource): RouterKeys {
       if (agents.size >= 10_000) agents.clear();
       agents.set(name, made);
       return made;
+    },
+    get session() {
+      refresh();
+      return session;
     },
     get sessionSeal() {
       refresh();

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Resolution, Resolver } from '#routing/resolve.ts';
+import { authPaths } from './auth/auth-paths.ts';
 import { metadataPath } from './auth/metadata/challenge.ts';
 import { knownFacts, type RequestFacts, rememberFacts, splitHost } from './request.ts';
 
@@ -14,9 +15,13 @@ export const internalPaths = {
   'agent-other': '/~agent-other',
   'unknown-agent': '/~unknown-agent',
   api: '/~api',
+  'upstream-login': '/~upstream-login',
+  'upstream-client': '/~upstream-client',
+  blobs: '/~blobs',
   static: '/~static',
   landing: '/~landing',
   none: '/~none',
+  auth: '/~auth',
 } as const;
 
 /** What waits and runs at agents, and how one task does. No agent's files are below `/.ploinky`. */
@@ -39,8 +44,9 @@ export function resolveRequest(request: IncomingMessage, resolve: Resolver): Req
   const asked = splitHost(request.headers.host);
   const host = asked?.host ?? '';
   const isMetadata = path.startsWith(metadataPath) && /^(\/|$)/.test(path.slice(metadataPath.length));
-  const resolution = path.startsWith('/') && !isMetadata ? resolve(host, path) : nothing;
-  const internal = isMetadata ? metadataPath : internalPath(path, resolution);
+  const isAuth = authPaths.has(path);
+  const resolution = path.startsWith('/') && !isMetadata && !isAuth ? resolve(host, path) : nothing;
+  const internal = isMetadata ? metadataPath : isAuth ? internalPaths.auth : internalPath(path, resolution);
   return rememberFacts(request, { host, port: asked?.port, path, search, resolution, internal });
 }
 

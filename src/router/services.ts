@@ -3,6 +3,9 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { createResolver, type Resolver } from '#routing/resolve.ts';
 import type { RoutingTable } from '#routing/table.ts';
+import { createLogouts, type LogoutStore } from './auth/logouts.ts';
+import { createPeopleBook, noPeople, type PeopleBook, type PeopleSource } from './auth/people.ts';
+import { createLoginSessions, type LoginSessions } from './auth/sessions.ts';
 import { type AuthSettings, defaultAuthSettings } from './auth/settings.ts';
 import { type Abouts, createAbouts } from './catalog/abouts.ts';
 import { type Catalog, createCatalog } from './catalog/catalog.ts';
@@ -35,6 +38,10 @@ export interface ServicesOptions {
   readonly peers?: PeerSource;
   /** How people log in. */
   readonly auth?: Partial<AuthSettings>;
+  /** Who may log in. Default: nobody. */
+  readonly people?: PeopleSource;
+  /** Where ended sessions are kept for all routers. Default: this one knows its own alone. */
+  readonly logouts?: LogoutStore;
 }
 
 /** What the plugins share. */
@@ -56,6 +63,8 @@ export interface Services {
   readonly sessions: Sessions;
   readonly peers: Peers;
   readonly auth: AuthSettings;
+  readonly people: PeopleBook;
+  readonly logins: LoginSessions;
   readonly reclaim: (() => void) | undefined;
   /** For the table as it is now. */
   readonly resolve: Resolver;
@@ -102,6 +111,7 @@ export function createServices(options: ServicesOptions): Services {
   });
   return {
     ...{ clock, random, log, version, limits, tables, keys, pools, sender, sessions, peers, auth },
+    ...createLogins(options, { auth, keys, random }),
     ...lists,
     grants: createGrants({ tables }),
     reclaim: options.reclaim,
@@ -126,6 +136,15 @@ export function createServices(options: ServicesOptions): Services {
       await Promise.all([pools.close(), peers.close()]);
     },
   };
+}
+
+function createLogins(
+  { clock, log, people: source = noPeople, logouts: store }: ServicesOptions,
+  { auth: settings, ...own }: Pick<Services, 'auth' | 'keys' | 'random'>,
+): Pick<Services, 'people' | 'logins'> {
+  const people = createPeopleBook(source);
+  const logouts = createLogouts({ store, clock, log });
+  return { people, logins: createLoginSessions({ ...own, clock, settings, people, logouts }) };
 }
 
 type Lists = Pick<Services, 'catalog' | 'views' | 'abouts' | 'conflicts'>;

@@ -77,12 +77,13 @@ const allowRule = z.strictObject({
 const allowSchema = withRules(allowRule, [atLeastOne(['tools', 'resources', 'prompts'])]);
 
 const authFields = z.strictObject({
-  mode: notYetValues(z.enum(authModes), ['pwd', 'sso', 'guest'])
+  mode: notYetValues(z.enum(authModes), ['sso'])
     .describe(
       'none: anybody who reaches the router. pwd: user and password. sso: OpenID Connect. guest: a temporary identity.',
     )
     .default('none'),
-  usersSecretRef: notYet(z.strictObject({ name: objectName.describe('Name of the Secret.') }))
+  usersSecretRef: z
+    .strictObject({ name: objectName.describe('Name of the Secret.') })
     .describe(
       'Secret with the users of mode pwd; `ploinky user` writes it. Default: the object’s name with `-users` behind it.',
     )

@@ -4,6 +4,7 @@ import { followPeers } from '#router/peers/lease-source.ts';
 import { publishTable } from '#router/publish-table.ts';
 import { startRouter } from '#router/start.ts';
 import { createAccessLog } from '../access-log.ts';
+import { authFlags, publicHosts, readAuthFlags } from '../auth-flags.ts';
 import { createLog } from '../log.ts';
 import {
   parseFlags,
@@ -31,6 +32,7 @@ const flagDefaults = {
   'host-claims': '',
   'drain-seconds': '10',
   limits: '',
+  ...authFlags,
 };
 
 /** Running calls may take this long after that, within the pod's own time to end of 60 s; `--limits drainMs=…` says another. */
@@ -56,7 +58,7 @@ async function start(): Promise<Running> {
     hostClaims,
     ...(namespace !== undefined && { namespace }),
   });
-  const { tables, keys } = following;
+  const { tables, keys, people, logouts } = following;
   const name = `ploinky-router-${program.podName}`;
   const peers = openPeers(program, name, flags['peers-listen']);
   const router = await startRouter(
@@ -64,12 +66,19 @@ async function start(): Promise<Running> {
       ...common,
       tables,
       keys,
+      people,
+      logouts,
+      auth: readAuthFlags(flags, { loopback: false }),
       limits: { drainMs, ...limits, lameDuckMs },
       registry: program.registry,
       accessLog: createAccessLog('router'),
       reclaim: reclaimYoung(),
       version,
-      allowedHosts: [...serviceNames(homeNamespace), ...splitList(flags['allow-host'])],
+      allowedHosts: [
+        ...serviceNames(homeNamespace),
+        ...splitList(flags['allow-host']),
+        ...publicHosts(flags['public-url']),
+      ],
       allowedOrigins: splitList(flags['allow-origin']),
       anyLoopbackPort: true,
       ...(peers && { peers: peers.source }),

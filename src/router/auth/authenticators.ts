@@ -1,4 +1,5 @@
 import type { Services } from '../services.ts';
+import { createKeyAuthenticator } from './api-keys.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createBearerAuthenticator } from './bearer/authenticator.ts';
 import { createIssuerKeys } from './bearer/issuer-keys.ts';
@@ -11,5 +12,8 @@ export function createAuthenticators(services: Services): readonly Authenticator
   const { resolve, ...rules } = auth.providers;
   const outgoing = createOutgoing({ rules, clock, resolve });
   const keys = createIssuerKeys(outgoing, createDiscovery(outgoing, clock), clock);
-  return [createBearerAuthenticator(services, keys)];
+  const session: Authenticator = {
+    identify: (request, access, response) => services.logins.identify(request, access, response),
+  };
+  return [session, createKeyAuthenticator(services.people, clock), createBearerAuthenticator(services, keys)];
 }

@@ -1,0 +1,89 @@
+import type { Person } from '#api/people.ts';
+import type { Clock } from '#kit/clock.ts';
+import { sha256Hex } from '#kit/digest.ts';
+import type { Log } from '#kit/log.ts';
+import { checkPassword, isLegacyHash } from '#kit/password.ts';
+import type { PeopleBook } from './people.ts';
+import { createThrottle } from './throttle.ts';
+
+export type LoginResult =
+  | { readonly person: Person }
+  | { readonly wrong: true }
+  /** Too many failures, or too many logins at once: seconds until another attempt. */
+  | { readonly retryAfter: number };
+
+export interface PasswordLogin {
+  /** `address` is the client's. */
+  check(attempt: {
+    realm: string;
+    username: string;
+    password: string;
+    address: string;
+  }): Promise<LoginResult>;
+}
+
+/** An attempt counts before its answer is known, so that many at once do not slip through. */
+const perUser = { burst: 10, everyMs: 15_000 };
+const perAddress = { burst: 30, everyMs: 2_000 };
+/** Each takes 32 MiB and a thread; more would starve what else the threads do. */
+const mostAtOnce = 2;
+const mostWaiting = 32;
+
+export function createPasswordLogin({
+  people,
+  clock,
+  log,
+}: {
+  readonly people: PeopleBook;
+  readonly clock: Clock;
+  readonly log: Log;
+}): PasswordLogin {
+  const users = createThrottle(perUser, clock);
+  const addresses = createThrottle(perAddress, clock);
+  const turns = createTurns(mostAtOnce, mostWaiting);
+  return {
+    async check({ realm, username, password, address }) {
+      const user = sha256Hex(`${realm}\n${username}`).slice(0, 32);
+      const waitMs = Math.max(users.waitMs(user), addresses.waitMs(address));
+      if (waitMs > 0) return { retryAfter: Math.ceil(waitMs / 1000) };
+      users.fail(user);
+      addresses.fail(address);
+      const person = people.realm(realm)?.byName(username);
+      const isRight = await turns.run(() => checkPassword(password, person?.passwordHash));
+      if (isRight === undefined) return { retryAfter: 2 };
+      if (!isRight || person === undefined || person.disabled === true) return { wrong: true };
+      users.forget(user);
+      addresses.forget(address);
+      if (isLegacyHash(person.passwordHash))
+        log.warn(
+          'a user logged in with a password hash of an earlier version; ploinky user passwd renews it',
+          {
+            realm,
+            user: person.id,
+          },
+        );
+      return { person };
+    },
+  };
+}
+
+/** Runs so many at once, lets so many wait; undefined: there is no room. */
+function createTurns(atOnce: number, waiting: number) {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T | undefined> {
+      if (running >= atOnce) {
+        if (queue.length >= waiting) return undefined;
+        await new Promise<void>((resolve) => queue.push(resolve));
+      } else running += 1;
+      try {
+        return await work();
+      } finally {
+        const next = queue.shift();
+        if (next === undefined) running -= 1;
+        else next();
+      }
+    },
+  };
+}
