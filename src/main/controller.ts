@@ -13,6 +13,9 @@ import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { hostFacts, locateWorkspace } from '#workspace/host.ts';
 import type { WorkspacePaths } from '#workspace/paths.ts';
+import { splitEnvironment } from '#workspace/secrets/environment.ts';
+import { openWorkspaceSecrets } from '#workspace/secrets/open.ts';
+import { openWorkspaceSources } from '#workspace/secrets/sources.ts';
 import { findCaBundle, trySystemdScope } from './host-facts.ts';
 import { createLog } from './log.ts';
 import { createPromMetrics, createStatusServer } from './metrics.ts';
@@ -31,7 +34,12 @@ const checkout = join(import.meta.dirname, '../..');
 const leaseTicks = { tickMs: 500, staleTicks: 60 };
 
 async function start(): Promise<Running> {
-  const flags = parseFlags(process.argv.slice(2), { workspace: undefined, 'router-port': undefined });
+  const flags = parseFlags(process.argv.slice(2), {
+    workspace: undefined,
+    'router-port': undefined,
+    environment: '',
+  });
+  const handed = flags.environment === 'stdin' ? readHanded() : Promise.resolve({});
   const paths = await locateWorkspace(flags.workspace, process.env);
   const registry = new Registry();
   const metrics = createPromMetrics(registry);
@@ -42,11 +50,13 @@ async function start(): Promise<Running> {
     userAgent: 'ploinky-controller',
   });
   const drivers = await createDrivers(paths, Number(flags['router-port']));
+  const aliases = await openAliases(paths, await handed);
   const manager = await startManager({
     metrics,
     client,
     drivers,
     host: { codeRoot: paths.root },
+    aliases,
     homeNamespace: 'default',
     identity: hostname(),
     clock: systemClock,
@@ -59,9 +69,34 @@ async function start(): Promise<Running> {
     async close() {
       status.close();
       await manager.stop();
+      aliases.close();
       await client.close();
     },
   };
+}
+
+/** The first line of standard input: what of the environment of `ploinky up` may be secret. The pipe stays open. */
+function readHanded(): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const onData = (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (!text.endsWith('\n')) return;
+      process.stdin.off('data', onData);
+      resolve(JSON.parse(Buffer.from(text, 'latin1').toString('utf8')));
+    };
+    process.stdin.on('data', onData);
+    process.stdin.once('end', () => reject(new Error('standard input ended before the environment came')));
+  });
+}
+
+async function openAliases(paths: WorkspacePaths, handed: Readonly<Record<string, string>>) {
+  const { uid } = hostFacts(process.env);
+  const { own } = splitEnvironment(process.env);
+  const environment = { ...own, ...handed };
+  const store = await openWorkspaceSecrets(paths, { env: environment, uid, random: systemRandom });
+  const files = [paths.secrets, paths.masterKey];
+  return openWorkspaceSources({ root: paths.root, files, store, environment, uid, log });
 }
 
 async function createDrivers(paths: WorkspacePaths, routerPort: number): Promise<readonly Driver[]> {

@@ -12,10 +12,19 @@ export interface ProcessOptions {
   /** This process's descriptor of the router's listening socket. */
   readonly listenFd: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** JSON of what the controller looks up besides, which nobody else gets. */
+  readonly handed: string;
 }
 
 /** The processes of a workspace in their order of start. Secrets are in none of these command lines. */
-export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: ProcessOptions): ChildSpec[] {
+export function workspaceProcesses({
+  paths,
+  port,
+  mainFolder,
+  listenFd,
+  env,
+  handed,
+}: ProcessOptions): ChildSpec[] {
   const program = (name: string, flags: readonly string[] = [], passFds: readonly number[] = []) => ({
     command: process.execPath,
     args: [fileOf(name, mainFolder), '--workspace', paths.root, ...flags],
@@ -32,7 +41,10 @@ export function workspaceProcesses({ paths, port, mainFolder, listenFd, env }: P
     { name: 'egress', program: program('egress') },
     {
       name: 'controller',
-      program: program('controller', ['--router-port', String(port)]),
+      program: {
+        ...program('controller', ['--router-port', String(port), '--environment', 'stdin']),
+        input: `${handed}\n`,
+      },
       health: { socketPath: paths.controllerSocket, path: '/healthz' },
     },
     {

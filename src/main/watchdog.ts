@@ -1,4 +1,4 @@
-import { closeSync, writeSync } from 'node:fs';
+import { closeSync, readFileSync, writeSync } from 'node:fs';
 import { unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '#kit/clock.ts';
@@ -51,7 +51,9 @@ async function run(): Promise<number> {
     workspace: undefined,
     port: undefined,
     'main-folder': import.meta.dirname,
+    'environment-fd': '',
   });
+  const handed = readHanded(flags['environment-fd']);
   const paths = await locateWorkspace(flags.workspace, process.env);
   await ensureWorkspace(paths, hostFacts(process.env).uid);
   const url = `http://127.0.0.1:${flags.port}`;
@@ -59,7 +61,7 @@ async function run(): Promise<number> {
   const pidFile = join(paths.running, 'router.pid');
   await writeFile(pidFile, `${process.pid}\n`, { mode: 0o600 });
   try {
-    return await supervise(paths, Number(flags.port), flags['main-folder']);
+    return await supervise(paths, { port: Number(flags.port), mainFolder: flags['main-folder'], handed });
   } finally {
     await removeControlGroups(paths.controlGroup);
     await removeRuntime(paths);
@@ -67,7 +69,22 @@ async function run(): Promise<number> {
   }
 }
 
-async function supervise(paths: WorkspacePaths, port: number, mainFolder: string): Promise<number> {
+/** What of the environment of `ploinky up` may be secret; '{}' when nothing was handed over. */
+function readHanded(descriptor: string): string {
+  if (descriptor === '') return '{}';
+  const text = readFileSync(Number(descriptor), 'utf8');
+  closeSync(Number(descriptor));
+  return text;
+}
+
+interface Supervised {
+  readonly port: number;
+  readonly mainFolder: string;
+  /** JSON of what may be secret of the environment. */
+  readonly handed: string;
+}
+
+async function supervise(paths: WorkspacePaths, { port, mainFolder, handed }: Supervised): Promise<number> {
   const journal = openJournal(openLog(join(paths.logs, 'watchdog.log')), systemClock, process.pid);
   process.on('uncaughtExceptionMonitor', (error, origin) => {
     const isRejection = origin === 'unhandledRejection';
@@ -76,7 +93,7 @@ async function supervise(paths: WorkspacePaths, port: number, mainFolder: string
   const settings = settingsFromEnvironment(process.env);
   const historyFile = join(paths.running, 'restarts.json');
   const watchdog = await startWatchdog({
-    children: workspaceProcesses({ paths, port, mainFolder, listenFd, env: process.env }),
+    children: workspaceProcesses({ paths, port, mainFolder, listenFd, env: process.env, handed }),
     settings,
     clock: systemClock,
     random: systemRandom,

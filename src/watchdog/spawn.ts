@@ -9,6 +9,8 @@ export interface ProgramSpec {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Descriptors of this process that the program gets as 3, 4, … It gets no others. */
   readonly passFds: readonly number[];
+  /** Written to its standard input, which then stays open. Default: nothing. */
+  readonly input?: string;
 }
 
 export interface RunningProgram {
@@ -33,6 +35,7 @@ export const spawnProgram: SpawnProgram = async (spec, output) => {
     stdio: ['pipe', 'pipe', 'pipe', ...spec.passFds],
   });
   child.stdin?.on('error', () => undefined);
+  if (spec.input !== undefined) child.stdin?.write(spec.input);
   child.stdout?.on('data', (data: Buffer) => output.write(data));
   child.stderr?.on('data', (data: Buffer) => output.write(data));
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { CodedError } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
@@ -11,6 +11,7 @@ import { ensureWorkspace } from './folders.ts';
 import { listenOnLoopback, type PortOptions } from './listen.ts';
 import { alreadyRunning, findHolder } from './lock.ts';
 import type { WorkspacePaths } from './paths.ts';
+import { splitEnvironment } from './secrets/environment.ts';
 
 export interface StartOptions extends PortOptions {
   readonly paths: WorkspacePaths;
@@ -48,6 +49,7 @@ export async function startWorkspace(options: StartOptions): Promise<Started> {
   const { server, port } = await listenOnLoopback(options);
   const child = spawnWatchdog(options, server, port);
   const report = child.stdio[4] as Readable;
+  handOver((child.stdio as readonly unknown[])[5] as Writable, splitEnvironment(options.env).handed);
   return {
     pid: child.pid ?? 0,
     port,
@@ -61,13 +63,17 @@ function spawnWatchdog(options: StartOptions, server: Server, port: number) {
   const output = openSync(join(options.paths.logs, 'watchdog.out'), 'a', 0o600);
   try {
     const child = spawn(
-      options.node,
-      [options.watchdogMain, '--workspace', options.paths.root, '--port', String(port), ...flags],
+      '/bin/sh',
+      [
+        ...withoutCoreDumps(options.node),
+        options.watchdogMain,
+        ...['--workspace', options.paths.root, '--port', String(port), '--environment-fd', '5', ...flags],
+      ],
       {
         cwd: options.paths.root,
-        env: options.env,
+        env: splitEnvironment(options.env).own,
         detached: true,
-        stdio: ['ignore', output, output, descriptorOf(server), 'pipe'],
+        stdio: ['ignore', output, output, descriptorOf(server), 'pipe', 'pipe'],
       },
     );
     child.unref();
@@ -76,6 +82,17 @@ function spawnWatchdog(options: StartOptions, server: Server, port: number) {
     closeSync(output);
     server.close();
   }
+}
+
+/** Memory holds secrets, and a file of it would lie around. Everything that is started from here has the same limit. */
+function withoutCoreDumps(program: string): string[] {
+  return ['-c', 'ulimit -c 0; exec "$0" "$@"', program];
+}
+
+/** What may be secret of the environment, as one JSON object: a process's environment can be read by others. */
+function handOver(pipe: Writable, handed: Readonly<Record<string, string>>): void {
+  pipe.on('error', () => undefined);
+  pipe.end(JSON.stringify(handed));
 }
 
 /** Node has no public way to a server's descriptor; its handle has told it since 2011. */
