@@ -70,6 +70,7 @@ const router: Readonly<Record<string, JsonSchema>> = {
   allowHosts: hosts,
   publicUrl: pattern('^(https?://[^?#@\\s]+)?$'),
   trustProxies: list(pattern('^[0-9a-fA-F.:]+(/[0-9]{1,3})?$')),
+  issuerHosts: list(pattern('^(https?://)?[A-Za-z0-9.:\\[\\]-]+$')),
   allowOrigins: list(pattern('^https?://[^/?#@,\\s]+$')),
   service: record({
     type: { enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },
@@ -86,6 +87,7 @@ const networkPolicy: Readonly<Record<string, JsonSchema>> = {
   }),
   routerFrom: list(anything),
   metricsFrom: list(anything),
+  routerTo: list(anything),
 };
 
 const ingress: Readonly<Record<string, JsonSchema>> = {
