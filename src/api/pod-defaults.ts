@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { podTemplateSchema } from './agent/pod-template.ts';
-import { mapOf, quantity } from './schema/fields.ts';
+import { listOf, mapOf, objectName, quantity } from './schema/fields.ts';
 
 const resourceName = { pattern: /^[a-z0-9./-]+$/, maxLength: 63, message: 'must be a resource name' };
 const resourceList = mapOf(resourceName, quantity, 16);
@@ -16,6 +16,11 @@ export const podDefaultsSchema = z.strictObject({
   metadata: podTemplateSchema.shape.metadata,
   /** The author's fields win; of nodeSelector and tolerations, both hold and the administrator's entries win. */
   spec: podTemplateSchema.shape.spec,
+  /**
+   * Container runtimes that authors may choose by `podTemplate.spec.runtimeClassName`. Without it: any, unless
+   * `spec.runtimeClassName` above says one; then that one alone, so that nobody leaves a stronger sandbox.
+   */
+  runtimeClassNames: listOf(objectName, 32).optional(),
   /** Of the agent's container where the Agent says nothing. */
   resources: resources.optional(),
   /** Requests of the agent-server beside an agent with a program of its own. Default: cpu 10m, memory 64Mi. */

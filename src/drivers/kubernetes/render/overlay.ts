@@ -31,6 +31,7 @@ export function overlayOf({ podTemplate }: Workload, { defaults }: PodSettings):
   const mounts = [...(admin.volumeMounts ?? []), ...(own.volumeMounts ?? [])];
   const annotations = { ...podTemplate?.metadata?.annotations, ...defaults?.metadata?.annotations };
   checkAnnotations(podTemplate?.metadata?.annotations ?? {});
+  checkRuntimeClass(own.runtimeClassName, defaults);
   checkVolumes(volumes);
   checkMounts(mounts, volumes);
   return {
@@ -91,6 +92,17 @@ function checkAnnotations(annotations: Readonly<Record<string, string>>): void {
     if (!securityAnnotations.some((prefix) => key.startsWith(prefix))) continue;
     refuse(`spec.podTemplate.metadata.annotations: "${key}" is a security setting, which no Agent has.`);
   }
+}
+
+/** A runtime class says how strong the sandbox around the pod is (gVisor, Kata), which is not the author's to weaken. */
+function checkRuntimeClass(wanted: string | undefined, defaults: PodSettings['defaults']): void {
+  const usual = defaults?.spec?.runtimeClassName;
+  const allowed = defaults?.runtimeClassNames ?? (usual === undefined ? undefined : []);
+  if (wanted === undefined || wanted === usual || allowed === undefined || allowed.includes(wanted)) return;
+  const choices = [...new Set([...(usual === undefined ? [] : [usual]), ...allowed])].join(', ');
+  refuse(
+    `${where}.runtimeClassName: "${wanted}" is not one that the administrator allows (podDefaults.runtimeClassNames): ${choices || 'none is'}.`,
+  );
 }
 
 function checkVolumes(volumes: readonly Volume[]): void {
