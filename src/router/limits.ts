@@ -14,7 +14,7 @@ export interface RouterLimits {
   readonly headersTimeoutMs: number;
   /** … and this long for the whole body of a JSON request. */
   readonly bodyTimeoutMs: number;
-  /** … and this long for any request, streamed uploads too. */
+  /** … and this long for any request with a streamed body but files of agents. */
   readonly requestTimeoutMs: number;
   /** An idle kept-alive client connection is closed after this long. */
   readonly keepAliveTimeoutMs: number;
@@ -22,6 +22,8 @@ export interface RouterLimits {
   readonly connections: number;
   /** Connections to one agent-server at once; more calls wait. */
   readonly connectionsPerAgent: number;
+  /** Files of one agent that are on their way in or out at once; more are told to come again. */
+  readonly blobTransfersPerAgent: number;
   /** To connect to an agent-server, proof included. */
   readonly connectTimeoutMs: number;
   /** How long a call waits for an agent that is starting. */
@@ -120,6 +122,7 @@ export const defaultLimits: RouterLimits = {
   keepAliveTimeoutMs: 65_000,
   connections: 10_000,
   connectionsPerAgent: 256,
+  blobTransfersPerAgent: 64,
   connectTimeoutMs: 5_000,
   readyWaitMs: 5_000,
   goneMs: 60_000,

@@ -71,7 +71,8 @@ function openServer({ handle }: Router, limits: RouterLimits, clock: Clock): Ser
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
+      // Bodies have limits of their own: a file may take as long as its bytes come.
+      requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: limits.headerBytes,

@@ -22,7 +22,7 @@ export interface Home {
 
 /**
  * What the home namespace serves without any Route: `/mcp`, `/mcps/<agent>/…`, `/mcp/<agent>/…`,
- * `/apis/<agent>/…`, `/<agent>/<file>` and the static root.
+ * `/apis/<agent>/…`, `/blobs/<agent>`, `/<agent>/<file>` and the static root.
  */
 export function defaultSurfaces({ namespace, names, roots }: Home): Defaults {
   const root = roots[0];
@@ -42,6 +42,7 @@ export function defaultSurfaces({ namespace, names, roots }: Home): Defaults {
     { ...base, kind: 'agents', place: at('/mcps'), agents: names },
     { ...base, kind: 'agents', place: at('/mcp'), agents: names },
     { ...base, kind: 'api', place: at('/apis'), agents: names },
+    { ...base, kind: 'blobs', place: at('/blobs'), agents: names },
     { ...base, kind: 'static', place: at('/'), agents: names, root },
   ];
   return { surfaces, notes: [...tooMany(names), ...manyRoots(roots, root)] };

@@ -1,7 +1,8 @@
 import { oncePerObject } from '#kit/memo.ts';
 import { agentSurfaceOf } from './agent-surface.ts';
+import { type LoginPageResolution, loginPagesPath, resolveLoginPage } from './login-pages.ts';
 import { hasName } from './sorted-names.ts';
-import type { ApiSurface, McpSurface, StaticSurface, Surface } from './surface.ts';
+import type { ApiSurface, BlobsSurface, McpSurface, StaticSurface, Surface } from './surface.ts';
 import type { RoutingTable } from './table.ts';
 import type { Target } from './target.ts';
 
@@ -16,12 +17,15 @@ export type Resolution =
   | { readonly kind: 'unknown-agent'; readonly name: string }
   /** `rest` begins with "/". */
   | { readonly kind: 'api'; readonly surface: ApiSurface; readonly target: Target; readonly rest: string }
+  /** `id` is empty for all of them; else as sent. */
+  | { readonly kind: 'blobs'; readonly surface: BlobsSurface; readonly target: Target; readonly id: string }
   | {
       readonly kind: 'static';
       readonly surface: StaticSurface;
       readonly target: Target;
       readonly rest: string;
     }
+  | LoginPageResolution
   | { readonly kind: 'none' };
 
 /** `host` is in lower case without port; `path` as sent, without the query. */
@@ -35,6 +39,7 @@ export type Resolver = (host: string, path: string) => Resolution;
 export function createResolver(table: RoutingTable): Resolver {
   const hosts = hostsOf(table.surfaces);
   return (host, path) => {
+    if (path.startsWith(loginPagesPath)) return resolveLoginPage(table, path) ?? { kind: 'none' };
     for (const pattern of patternsOf(host)) {
       const paths = hosts.get(pattern);
       if (paths === undefined) continue;
@@ -89,7 +94,7 @@ function groupByHost(surfaces: readonly Surface[]): Map<string, HostPaths> {
   return hosts;
 }
 
-const kindRank: Record<Surface['kind'], number> = { mcp: 0, agents: 1, api: 2, static: 3 };
+const kindRank: Record<Surface['kind'], number> = { mcp: 0, agents: 1, api: 2, blobs: 3, static: 4 };
 
 /** `a.b.c` → `a.b.c`, `*.b.c`, `*.c`, `*`. */
 function* patternsOf(host: string): Generator<string> {
@@ -122,6 +127,8 @@ function resolveIn(table: RoutingTable, surface: Surface, rest: string): Resolut
       return resolveAgent(table, surface, rest);
     case 'api':
       return resolveApi(table, surface, rest);
+    case 'blobs':
+      return resolveBlobs(table, surface, rest);
     case 'static':
       return resolveStatic(table, surface, rest);
   }
@@ -168,6 +175,14 @@ function resolveApi(table: RoutingTable, surface: ApiSurface, rest: string): Res
   const target = targetIn(table, surface, name);
   if (target === undefined) return { kind: 'unknown-agent', name };
   return { kind: 'api', surface, target, rest: below === '' ? '/' : below };
+}
+
+function resolveBlobs(table: RoutingTable, surface: BlobsSurface, rest: string): Resolution | undefined {
+  const [name, below] = splitFirst(rest);
+  if (name === '') return undefined;
+  const target = targetIn(table, surface, name);
+  if (target === undefined) return { kind: 'unknown-agent', name };
+  return { kind: 'blobs', surface, target, id: below.slice(1) };
 }
 
 /** A folder named as an agent hides nothing of the static root: agents' own paths win, as in Ploinky. */

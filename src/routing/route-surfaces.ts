@@ -25,6 +25,7 @@ export function surfacesOf(route: Route): Surface[] {
       surfaces.push({ kind: 'mcp', ...at(spec.mcp.path), ...rules });
     }
     if (spec.api !== undefined) surfaces.push({ kind: 'api', ...at(spec.api.path) });
+    if (spec.blobs !== undefined) surfaces.push({ kind: 'blobs', ...at(spec.blobs.path) });
     if (spec.static !== undefined) {
       const { path: below, root } = spec.static;
       surfaces.push({ kind: 'static', ...at(below), root });

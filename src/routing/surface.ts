@@ -59,7 +59,12 @@ export interface AgentsSurface extends SurfaceBase {
   readonly kind: 'agents';
 }
 
-export type Surface = McpSurface | ApiSurface | StaticSurface | AgentsSurface;
+/** `<path>/<agent>` and `<path>/<agent>/<id>`: files in and out of the agent's workspace. */
+export interface BlobsSurface extends SurfaceBase {
+  readonly kind: 'blobs';
+}
+
+export type Surface = McpSurface | ApiSurface | StaticSurface | AgentsSurface | BlobsSurface;
 
 /** Surfaces of different kinds share a path as long as they answer different requests; see `resolve.ts`. */
 export function surfaceKey({ kind, place }: Surface): string {

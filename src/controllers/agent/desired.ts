@@ -4,6 +4,7 @@ import { restartAnnotation } from '#api/labels.ts';
 import type { CodeSource, InstallStep, Workload } from '#drivers/workload.ts';
 import { digestOf } from '#kit/digest.ts';
 import { type AgentIdentity, deriveAgentKey, egressToken, type MasterKey, principalOf } from '#wire/keys.ts';
+import { blobsOf } from './blob-limits.ts';
 import type { AgentFacts } from './facts.ts';
 import { parseQuantity } from './quantity.ts';
 import { queueLimits } from './queue-limits.ts';
@@ -147,8 +148,10 @@ function agentServerOf(facts: AgentFacts, id: AgentIdentity): Workload['agentSer
       ...facts.environment.values,
       ...(current === undefined ? {} : { PLOINKY_DERIVED_MASTER_KEY: current.secret.toString('hex') }),
     },
+    secretEnv: [...facts.environment.secrets, 'PLOINKY_DERIVED_MASTER_KEY'],
     ...(spec.command === undefined ? {} : { command: spec.command }),
     limits: queueLimits(spec),
+    ...blobsOf(spec),
   };
 }
 

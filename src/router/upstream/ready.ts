@@ -22,6 +22,8 @@ export interface ReadyOptions {
   readonly preferredSlot?: number | undefined;
   /** uid of the only instance that will do. */
   readonly only?: string | undefined;
+  /** Slot of the only replica that will do, where replicas have slots. */
+  readonly slot?: number | undefined;
   /** Instance that just failed: another one is waited for. */
   readonly except?: TargetEndpoint | undefined;
 }
@@ -58,11 +60,14 @@ function look(key: string, options: ReadyOptions): Ready | undefined {
   return endpoint === undefined ? undefined : { target, endpoint };
 }
 
-function candidates({ ready }: Target, { only, except }: ReadyOptions): readonly TargetEndpoint[] {
-  if (only === undefined && except === undefined) return ready;
+function candidates({ ready }: Target, options: ReadyOptions): readonly TargetEndpoint[] {
+  const { only, except, slot: wanted } = options;
+  if (only === undefined && except === undefined && wanted === undefined) return ready;
   return ready.filter(
-    ({ uid, address }) =>
-      (only === undefined || uid === only) && (uid !== except?.uid || address !== except.address),
+    ({ uid, address, slot }) =>
+      (wanted === undefined || slot === undefined || slot === wanted) &&
+      (only === undefined || uid === only) &&
+      (uid !== except?.uid || address !== except.address),
   );
 }
 

@@ -40,6 +40,8 @@ export interface AgentCall {
   readonly instance?: string;
   /** uid of the instance that should have it while that lives: what it goes on with is there. */
   readonly preferred?: string;
+  /** Slot of the replica that it is for alone, where replicas have slots. */
+  readonly slot?: number;
   /** Slot of the instance that it is for when that one has gone. */
   readonly preferredSlot?: number;
 }
@@ -162,7 +164,7 @@ class Attempt implements Flow, HttpHandler {
 
   #wanted(except: Ready['endpoint'] | undefined): ReadyOptions {
     const { tables, clock, limits } = this.#options;
-    const { instance, preferred, preferredSlot, mcp, readyWaitMs } = this.#call;
+    const { instance, preferred, preferredSlot, slot, mcp, readyWaitMs } = this.#call;
     return {
       tables,
       clock,
@@ -171,6 +173,7 @@ class Attempt implements Flow, HttpHandler {
       preferred,
       preferredSlot,
       only: instance,
+      slot,
       except,
     };
   }

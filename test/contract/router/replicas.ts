@@ -26,6 +26,8 @@ const base = { clock: systemClock, random: systemRandom, log: silentLog };
 
 export interface Instance {
   readonly uid: string;
+  /** Its workspace, with its code. */
+  readonly folder: string;
   readonly server: AgentServer;
   /** Masters whose keys it holds from now on. */
   hold(masters: readonly MasterKey[]): void;
@@ -56,14 +58,18 @@ export async function startInstance(
   uid: string,
   masters: readonly MasterKey[],
   limits: Record<string, number> = {},
-  own: { readonly mcp?: Record<string, unknown>; readonly env?: Record<string, string> } = {},
+  own: {
+    readonly mcp?: Record<string, unknown>;
+    readonly env?: Record<string, string>;
+    readonly slot?: number;
+  } = {},
 ): Promise<Instance> {
   // A workspace each, as replicas have: one process has the queue in it.
   const folder = mkdtempSync(join(tmpdir(), 'replica-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const config = (held: readonly MasterKey[]): AgentServerConfig => ({
     ...testConfig(folder),
-    agent: { ...identity, instance: uid, principal: 'agent:default/demo' },
+    agent: { ...identity, instance: uid, principal: 'agent:default/demo', ...slotOf(own) },
     keys: held
       .map((master) => deriveAgentKey(master, identity))
       .map(({ kid, secret }) => ({ kid, secret: secret.toString('base64url') })),
@@ -82,16 +88,21 @@ export async function startInstance(
   await server.settled;
   return {
     uid,
+    folder,
     server,
     hold: (held) => server.reconfigure(config(held)),
     endpoint: ({ ready = true, terminating = false } = {}) => ({
-      name: uid,
+      name: own.slot === undefined ? uid : `demo-${own.slot}-abc`,
       uid,
       address: server.address,
       ready: ready && !terminating,
       terminating,
     }),
   };
+}
+
+function slotOf({ slot }: { readonly slot?: number }): { slot?: number } {
+  return slot === undefined ? {} : { slot };
 }
 
 /** The Agent as the controller would report it. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { bindHttpService } from '#wire/binding.ts';
 import { identifyCaller } from '../../delegation.ts';
 import type { Exchange } from '../../front.ts';
@@ -21,6 +22,7 @@ export function forward(services: Services, { request, response, resolution }: E
   const { search } = factsOf(request);
   const { method = '' } = request;
   const path = `/api${rest}`;
+  if (sendsBody(request)) endLate(services, request);
   const call = {
     agent: `${target.namespace}/${target.name}`,
     method,
@@ -38,4 +40,10 @@ export function forward(services: Services, { request, response, resolution }: E
     },
     fail: (error) => writeJson(response, gatewayStatus(error), { error: error.message }),
   });
+}
+
+/** A body that takes too long ends with its connection. */
+function endLate({ clock, limits }: Services, request: IncomingMessage): void {
+  const cancel = clock.after(limits.requestTimeoutMs, () => request.complete || request.destroy());
+  request.once('close', cancel);
 }
