@@ -39,6 +39,8 @@ export const agentServerConfigSchema = z.object({
   ),
   /** Environment of every tool, resource and upstream process; nothing else is inherited. */
   env: z.record(z.string(), z.string()),
+  /** Names of those variables whose values no log may show. */
+  secretEnv: z.optional(z.array(z.string())),
   /** Absolute paths as the agent-server sees them. */
   paths: z.object({ code: z.string(), workspace: z.string() }),
   /** Loopback listeners inside the workload that lead out of it. */

@@ -7,15 +7,19 @@ import { createLineLog } from '#agent-server/process/line-log.ts';
 import type { ThreadData } from '#agent-server/queue/store/thread.ts';
 import type { AgentServer } from '#agent-server/server.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
+import { knownSecrets } from '#api/known-secrets.ts';
 import { systemClock } from '#kit/clock.ts';
 import { closeInheritedDescriptors } from '#kit/descriptors.ts';
 import { CodedError, messageOf } from '#kit/errors.ts';
 import { systemRandom } from '#kit/random.ts';
+import { createRedactor } from '#kit/redact.ts';
 
 /*
  * Each mode loads only what it needs: the spawner stays small, so that its forks stay fast.
  */
-const log = createLineLog((line) => process.stderr.write(line), systemClock.now);
+const log = createLineLog((line) => process.stderr.write(redactor.text(line)), systemClock.now);
+/** Knows the values of the configuration once that is read. */
+let redactor = createRedactor([]);
 
 async function main(): Promise<void> {
   if (process.argv[2] === queueRole) return serveQueue();
@@ -104,6 +108,7 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
   const config = invocation.inImage ? { ...read, env: overImage(read.env, process.env) } : read;
   const server = await startAgentServer({
     config,
+    redactor: () => redactor,
     listen: invocation.listen,
     withoutTokens: invocation.withoutTokens,
     spawnerCommand: [process.execPath, '--max-semi-space-size=1', process.argv[1] ?? '', 'spawner'],
@@ -136,7 +141,11 @@ async function follow(path: string, config: AgentServerConfig, server: AgentServ
   const { watchConfig } = await import('#agent-server/config/watch-config.ts');
   const { readSettings } = await import('#agent-server/config/settings.ts');
   const { configPollMs: pollMs } = readSettings(config.limits);
-  watchConfig({ path, clock: systemClock, log, pollMs, onConfig: server.reconfigure });
+  const onConfig = (next: AgentServerConfig) => {
+    redactor = createRedactor([...knownSecrets(config), ...knownSecrets(next)]);
+    server.reconfigure(next);
+  };
+  watchConfig({ path, clock: systemClock, log, pollMs, onConfig });
 }
 
 async function readConfig({ configFd, configFile }: ConfigPlace): Promise<AgentServerConfig> {
@@ -144,7 +153,9 @@ async function readConfig({ configFd, configFile }: ConfigPlace): Promise<AgentS
   const text = readFileSync(configFd ?? configFile ?? '', 'utf8');
   // 0 to 2 stay taken: what is opened next must not become anybody's standard stream.
   if (configFd !== undefined && configFd > 2) closeSync(configFd);
-  return parseAgentConfig(text);
+  const config = parseAgentConfig(text);
+  redactor = createRedactor(knownSecrets(config));
+  return config;
 }
 
 main().catch((error: unknown) => {

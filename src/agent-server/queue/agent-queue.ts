@@ -6,7 +6,10 @@ import type { TaskQueue } from './queue.ts';
 import { defaultLimits } from './store/operations.ts';
 
 export interface AgentQueueOptions
-  extends Pick<DurableQueueOptions, 'clock' | 'random' | 'log' | 'logTailBytes' | 'startThread'> {
+  extends Pick<
+    DurableQueueOptions,
+    'clock' | 'random' | 'log' | 'logTailBytes' | 'redactor' | 'startThread'
+  > {
   readonly paths: AgentServerConfig['paths'];
   readonly settings: Settings;
 }

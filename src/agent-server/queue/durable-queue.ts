@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
+import type { Redactor } from '#kit/redact.ts';
 import { AgentServerError } from '../errors.ts';
 import type { Progress } from '../source.ts';
 import { type Said, toOperation } from './outcome-operation.ts';
@@ -24,6 +25,8 @@ export interface DurableQueueOptions extends Omit<StoreLinkOptions, 'held' | 'on
   readonly random: Random;
   /** Bytes of log kept for each task, asked when the task starts. */
   readonly logTailBytes: () => number;
+  /** What is taken out of logs and messages, asked when it is needed. Default: nothing. */
+  readonly redactor?: (() => Redactor) | undefined;
 }
 
 /** Milliseconds between two looks for what is to be forgotten. */
@@ -55,12 +58,13 @@ class DurableQueue implements TaskQueue {
   #isClosed = false;
 
   constructor(options: DurableQueueOptions) {
-    const { clock, logTailBytes } = options;
+    const { clock, logTailBytes, redactor } = options;
     this.#options = options;
     this.#newId = createTaskIds(options.random);
     this.#running = new RunningTasks({
       clock,
       logTailBytes,
+      redactor,
       record: (operation) => this.#link.ask(operation),
     });
     this.#link = new StoreLink({

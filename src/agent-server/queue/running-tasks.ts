@@ -1,5 +1,6 @@
 import type { Clock } from '#kit/clock.ts';
 import { codeOf } from '#kit/errors.ts';
+import type { RedactingStream, Redactor } from '#kit/redact.ts';
 import type { Progress } from '../source.ts';
 import { createLogTail, type LogTail } from './log-tail.ts';
 import type { HolderOperation, Said } from './outcome-operation.ts';
@@ -12,12 +13,16 @@ export interface RunningTasksOptions {
   /** Bytes of log kept for each task, asked when the task starts. */
   readonly logTailBytes: () => number;
   readonly record: (operation: HolderOperation) => Promise<boolean>;
+  /** What is taken out of logs and messages, asked when it is needed. Default: nothing. */
+  readonly redactor?: (() => Redactor) | undefined;
 }
 
 /** A task that runs in this process. */
 interface Running {
   readonly task: TaskRecord;
   readonly log: LogTail;
+  /** Stands before the log. */
+  readonly redacting: RedactingStream | undefined;
   readonly controller: AbortController;
   progress: Progress | null;
   reportedAt: string | undefined;
@@ -50,12 +55,15 @@ export class RunningTasks {
     const { logTail: tail, logSeq: sequence, logTruncated: truncated } = task;
     const log = createLogTail(this.#options.logTailBytes(), { tail, sequence, truncated });
     const state = { progress: task.progress, reportedAt: undefined, isSettling: false, ending: undefined };
-    this.#running.set(task.id, { task, log, controller, ...state });
+    const redacting = this.#options.redactor?.().stream();
+    this.#running.set(task.id, { task, log, redacting, controller, ...state });
     return { task, signal: controller.signal };
   }
 
   append(lease: Lease, output: Uint8Array): void {
-    this.#held(lease)?.log.append(output);
+    const running = this.#held(lease);
+    const shown = running?.redacting?.push(output) ?? output;
+    if (shown.length > 0) running?.log.append(shown);
   }
 
   /** False when the lease is not the current one. */
@@ -127,8 +135,11 @@ export class RunningTasks {
     }
   }
 
-  async #persist({ task, log, progress }: Running, said: Said): Promise<boolean> {
-    const { clock, record } = this.#options;
+  async #persist({ task, log, redacting, progress }: Running, outcome: Said): Promise<boolean> {
+    const { clock, record, redactor } = this.#options;
+    const rest = redacting?.flush();
+    if (rest !== undefined && rest.length > 0) log.append(rest);
+    const said = withoutSecrets(outcome, redactor?.());
     const { id, attempt } = task;
     const held = { id, attempt, log: logOf(log), progress: jsonOrNull(progress) };
     for (;;) {
@@ -141,6 +152,12 @@ export class RunningTasks {
       }
     }
   }
+}
+
+/** The message copies what the tool wrote to standard error; its result is its own. */
+function withoutSecrets(said: Said, redactor: Redactor | undefined): Said {
+  if (redactor === undefined || !('error' in said) || typeof said.error !== 'string') return said;
+  return { ...said, error: redactor.text(said.error) };
 }
 
 const stopped = () => new Error('The agent-server stops');

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { knownSecrets } from '#api/known-secrets.ts';
 import {
   agentServerConfig,
   installConfig,
@@ -35,6 +36,7 @@ export async function launchAgent(
   const folders = await prepareAgentFolders(workload, places, run, user, options.self);
   const view = sandbox.view(folders);
   const instance = options.random.uuid();
+  const config = agentServerConfig(workload, view, instance, options.caBundle);
   const sandboxRun: SandboxRun = {
     kind: 'agent',
     workload,
@@ -42,14 +44,14 @@ export async function launchAgent(
     folders,
     user,
     environment: { ...standardEnvironment(workload, view), [instanceVariable]: instance },
-    config: JSON.stringify(agentServerConfig(workload, view, instance, options.caBundle)),
+    config: JSON.stringify(config),
     command: [],
   };
   const plan = {
     ...planOf(sandboxRun, run, instance, options),
     specHash: workload.specHash,
     listenSocket: run.listen(instance),
-    log: logPlan(places.log(workload.id), options),
+    log: { ...logPlan(places.log(workload.id), options), redact: knownSecrets(config) },
   };
   return start(plan, options);
 }
@@ -67,6 +69,7 @@ export async function launchInstall(
   const view = sandbox.view(folders);
   const instance = options.random.uuid();
   const throwawayKey = options.random.bytes(32).toString('base64url');
+  const config = installConfig(workload, step, view, { instance, throwawayKey, caBundle: options.caBundle });
   const sandboxRun: SandboxRun = {
     kind: 'install',
     workload,
@@ -77,16 +80,14 @@ export async function launchInstall(
       ...installEnvironment(workload, step, view, options.caBundle),
       [instanceVariable]: instance,
     },
-    config: JSON.stringify(
-      installConfig(workload, step, view, { instance, throwawayKey, caBundle: options.caBundle }),
-    ),
+    config: JSON.stringify(config),
     command: step.command,
   };
   const plan = {
     ...planOf(sandboxRun, run, instance, options),
     specHash: step.digest,
     timeoutMs: step.timeoutSeconds * 1_000,
-    log: logPlan(depsPlaces(places, step.digest).log, options),
+    log: { ...logPlan(depsPlaces(places, step.digest).log, options), redact: knownSecrets(config) },
   };
   return start(plan, options);
 }

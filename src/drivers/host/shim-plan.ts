@@ -62,6 +62,8 @@ export interface LogPlan {
   readonly maxBytes: number;
   /** Older files kept beside it as `.1`, `.2`, … */
   readonly keep: number;
+  /** Secret values that are taken out of what is written. Default: none. */
+  readonly redact?: readonly string[];
 }
 
 /**

@@ -42,6 +42,15 @@ describe('openRotatingLog', () => {
     const read = (suffix: string) => readFileSync(path + suffix, 'utf8');
     assert.deepEqual([read(''), read('.1')], ['dddddddd', 'aaaaaaaa']);
   });
+  it('has no secret value in it, wherever the writes are cut', async () => {
+    const value = 'value-that-nobody-sees';
+    await new Promise<void>((resolve) => {
+      const log = openRotatingLog({ path, maxBytes: 1000, keep: 2, redact: [value] });
+      for (const text of ['a value-', 'that-nobody', '-sees b value-that']) log.write(text);
+      log.end(resolve);
+    });
+    assert.equal(readFileSync(path, 'utf8'), 'a [redacted] b value-that');
+  });
   it('takes a single write that is larger than a file', async () => {
     await write(['x'.repeat(50), 'y']);
     assert.equal(readFileSync(path, 'utf8'), 'y');

@@ -1,25 +1,35 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
+import { createRedactor } from '#kit/redact.ts';
 import type { LogPlan } from '../shim-plan.ts';
 
 /**
  * Appends to a log that never grows past `maxBytes`: a full file moves to `.1`, `.1` to `.2`, and the
- * oldest of `keep` is lost. Writing is synchronous on purpose: whoever floods the log waits for it.
+ * oldest of `keep` is lost. Known secret values are taken out. Writing is synchronous on purpose: whoever floods the log waits for it.
  */
 export function openRotatingLog(plan: LogPlan): Writable {
   let file = openAppend(plan.path);
+  const redacting = createRedactor(plan.redact ?? []).stream();
+  const append = (chunk: Uint8Array) => {
+    if (file.size > 0 && file.size + chunk.length > plan.maxBytes) file = rotate(plan, file);
+    file.size += writeAll(file.fd, chunk);
+  };
   return new Writable({
     decodeStrings: true,
     write(chunk: Buffer, _encoding, done) {
       try {
-        if (file.size > 0 && file.size + chunk.length > plan.maxBytes) file = rotate(plan, file);
-        file.size += writeAll(file.fd, chunk);
+        append(redacting.push(chunk));
       } catch {
         // A full disk must not end the agent; what could not be written is lost.
       }
       done();
     },
     final(done) {
+      try {
+        append(redacting.flush());
+      } catch {
+        // The disk is full.
+      }
       closeSync(file.fd);
       done();
     },
@@ -36,7 +46,7 @@ function openAppend(path: string): OpenLog {
   return { fd, size: fstatSync(fd).size };
 }
 
-function writeAll(fd: number, chunk: Buffer): number {
+function writeAll(fd: number, chunk: Uint8Array): number {
   let written = 0;
   while (written < chunk.length) written += writeSync(fd, chunk, written);
   return written;
