@@ -4,6 +4,7 @@ import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
+import type { Redactor } from '#kit/redact.ts';
 import { blobsPath } from '#wire/blobs.ts';
 import { proofPath } from '#wire/challenge.ts';
 import { handOverPath } from '#wire/hand-over.ts';
@@ -64,6 +65,8 @@ export interface AgentServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** What is taken out of the logs of tasks; the log itself comes without. Default: nothing. */
+  readonly redactor?: () => Redactor;
   /** Asks for no tokens at all. Development only: whoever reaches the socket may call every tool. */
   readonly withoutTokens?: boolean;
   /** The browser of the one person for whom everything is asked, where that person logs in at a remote upstream. */
@@ -161,6 +164,7 @@ function openQueue(options: AgentServerOptions, settings: Settings) {
   let logTailBytes = settings.taskLogTailBytes;
   const queue = openAgentQueue({
     ...{ clock, random, log, settings, paths: config.paths, logTailBytes: () => logTailBytes },
+    redactor: options.redactor,
     startThread: options.startQueueThread,
   });
   const onLogTailBytes = (bytes: number) => {
