@@ -149,7 +149,6 @@ function agentServerOf(facts: AgentFacts, id: AgentIdentity): Workload['agentSer
       ...(current === undefined ? {} : { PLOINKY_DERIVED_MASTER_KEY: current.secret.toString('hex') }),
     },
     secretEnv: [...facts.environment.secrets, 'PLOINKY_DERIVED_MASTER_KEY'],
-    secretEnv: [...facts.environment.secrets, 'PLOINKY_DERIVED_MASTER_KEY'],
     ...(spec.command === undefined ? {} : { command: spec.command }),
     limits: queueLimits(spec),
     ...blobsOf(spec),
