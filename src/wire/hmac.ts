@@ -25,7 +25,21 @@ export function hmacText(key: WireKey, text: string): string {
   }
   const { inner, outer } = padsOf(key);
   inner.copy(message);
-  const end = blockBytes + message.write(text, blockBytes, 'utf8');
+  return digestOf(outer, blockBytes + message.write(text, blockBytes, 'utf8'));
+}
+
+/** The same of bytes. */
+export function hmacBytes(key: WireKey, bytes: Uint8Array): string {
+  if (bytes.length > longestText || key.secret.length > blockBytes) {
+    return createHmac('sha256', keyObjectOf(key)).update(bytes).digest('base64url');
+  }
+  const { inner, outer } = padsOf(key);
+  inner.copy(message);
+  message.set(bytes, blockBytes);
+  return digestOf(outer, blockBytes + bytes.length);
+}
+
+function digestOf(outer: Buffer, end: number): string {
   outer.write(hash('sha256', message.subarray(0, end), 'binary'), blockBytes, 'binary');
   return hash('sha256', outer, 'base64url');
 }

@@ -23,7 +23,7 @@ export interface MintOptions {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly random: Random;
-  /** Default 60; clamped to 5…120. */
+  /** Default 60; clamped to 5…60. */
   readonly ttlSeconds?: number;
   /** Delegations so far. Default 0. */
   readonly hop?: number;
@@ -51,7 +51,7 @@ export function mintInvocation(key: WireKey, options: MintOptions): string {
 function claimsText(options: MintOptions): string {
   const { agent, user, call, mcp, hop = 0 } = options;
   const iat = Math.floor(options.now / 1000);
-  const exp = iat + Math.min(120, Math.max(5, options.ttlSeconds ?? 60));
+  const exp = iat + Math.min(longestSeconds, Math.max(5, options.ttlSeconds ?? 60));
   const ims = Math.floor(options.now) % 1000;
   const jti = options.random.bytes(16).toString('base64url');
   const head = `{"typ":"invocation","iss":"ploinky-router","aud":${audienceText(agent)},"sub":${text(user?.id ?? '')}`;
@@ -99,12 +99,19 @@ export interface VerifierOptions {
   readonly instance: string;
   readonly clock: Clock;
   readonly replay: ReplayWindow;
+  /**
+   * Milliseconds by which the clock of whoever mints may differ. Default 30,000; 0 where both read the same one. The replay
+   * window must be told the same, or more.
+   */
+  readonly skewMs?: number;
 }
 
-const skewMs = 30_000;
-const longestLifetimeSeconds = 120;
+const defaultSkewMs = 30_000;
+/** A clock that is set while a token is on its way; one that is the same for both ends goes no other way ahead. */
+const smallestLeadMs = 1_000;
+const longestSeconds = 60;
 /** Longer than any token can be accepted after it was minted. */
-const bootGuardMs = longestLifetimeSeconds * 1000 + 2 * skewMs;
+const bootGuardMs = longestSeconds * 1000 + 2 * defaultSkewMs;
 
 /**
  * Checks signature, claims, clock, audience, workload, body hash, and last that the token was not used
@@ -118,7 +125,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify(token, call) {
       const now = options.clock.now();
-      const claims = openToken(token, ring, now);
+      const claims = openToken(token, ring, now, options.skewMs);
       const guarded = options.clock.monotonic() - boot.monotonic < bootGuardMs;
       if (guarded && claims.iat * 1000 + claims.ims < boot.wall) reject('jwtVerify: issued before start');
       if (claims.aud !== options.audience) reject('jwtVerify: audience mismatch');
@@ -138,15 +145,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
  * Signature, shape and times of a token; what a verifier and the router's delegation check have in common.
  * `now` is milliseconds since the epoch.
  */
-export function openToken(token: string | undefined, ring: KeyRing, now: number): InvocationClaims {
+export function openToken(
+  token: string | undefined,
+  ring: KeyRing,
+  now: number,
+  skewMs = defaultSkewMs,
+): InvocationClaims {
   if (token === undefined || token === '') throw new InvocationRejected('missing secure wire headers');
   const { header, payload } = verifyCompact(token, ring);
   if (header['typ'] !== 'JWT') reject('jwtVerify: malformed token');
   const claims = readClaimsText(payload.toString('utf8'));
-  if (claims.exp <= claims.iat || claims.exp - claims.iat > longestLifetimeSeconds) {
+  if (claims.exp <= claims.iat || claims.exp - claims.iat > longestSeconds) {
     reject('jwtVerify: lifetime too long');
   }
-  if (claims.iat * 1000 > now + skewMs) reject('jwtVerify: issued in the future');
+  if (claims.iat * 1000 > now + Math.max(skewMs, smallestLeadMs)) reject('jwtVerify: issued in the future');
   if (claims.exp * 1000 + skewMs <= now) reject('jwtVerify: token expired');
   return claims;
 }
