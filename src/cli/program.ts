@@ -11,6 +11,7 @@ import { addEvents } from './commands/events.ts';
 import { addGet } from './commands/get.ts';
 import { addInit } from './commands/init.ts';
 import { addInstall, addUninstall, addUpgrade } from './commands/install.ts';
+import { addKeys } from './commands/key.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addRestart } from './commands/restart.ts';
@@ -20,6 +21,7 @@ import { addTask } from './commands/task.ts';
 import { addTools } from './commands/tools.ts';
 import { addTop } from './commands/top.ts';
 import { addUp } from './commands/up.ts';
+import { addUser } from './commands/user.ts';
 import { addVersion } from './commands/version.ts';
 import type { Cli } from './context.ts';
 import { describeError, exitCodeOf } from './errors.ts';
@@ -44,6 +46,8 @@ const verbs = [
   addCall,
   addTask,
   addTop,
+  addUser,
+  addKeys,
   addConnect,
   addMcp,
   addDoctor,
