@@ -87,6 +87,7 @@ hostile: setup ## Attack the router with hostile requests and hostile agents, an
 attacks: setup ## Attack from inside our sandbox, another one and none; write docs/security-table.md
 	@$(NODE) scripts/setup.ts attacks
 	@$(NODE) scripts/attacks.ts
+	@$(NODE) test/attacks/traversal.test.ts --whole
 
 build: node_modules/.package-lock.json ## Bundle the agent-server and the cluster's programs into dist/
 	@$(NODE) scripts/build.ts

@@ -90,15 +90,23 @@ export const commonPrograms = [
 
 /** Lists of the Debian package wfuzz, fetched once into the user's cache; or why they cannot be had. */
 export function debianLists(): { readonly lines: readonly string[] } | { readonly missing: string } {
+  const found = wordlists();
+  if ('missing' in found) return found;
+  const { folder } = found;
+  const files = globSync('Injections/*.txt', { cwd: folder }).sort();
+  const lines = files.flatMap((file) => readFileSync(join(folder, file), 'latin1').split(/\r?\n/));
+  return { lines: [...new Set(lines)].filter((line) => line !== '') };
+}
+
+/** The folder of the lists. */
+export function wordlists(): { readonly folder: string } | { readonly missing: string } {
   const folder = join(homedir(), '.cache/ploinky/wordlists/wfuzz');
   try {
     if (!existsSync(folder)) fetchLists(folder);
   } catch {
     return { missing: 'the package wfuzz cannot be fetched (apt-get download wfuzz)' };
   }
-  const files = globSync('usr/share/wfuzz/wordlist/Injections/*.txt', { cwd: folder }).sort();
-  const lines = files.flatMap((file) => readFileSync(join(folder, file), 'latin1').split(/\r?\n/));
-  return { lines: [...new Set(lines)].filter((line) => line !== '') };
+  return { folder: join(folder, 'usr/share/wfuzz/wordlist') };
 }
 
 function fetchLists(folder: string): void {
