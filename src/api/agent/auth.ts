@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configMapKeyRef, listMap, listOf, objectName, secretKeyRef, setOf, text } from '../schema/fields.ts';
-import { atLeastOne, exactlyOne, notYet, notYetValues, withRules } from '../schema/rules.ts';
+import { atLeastOne, exactlyOne, withRules } from '../schema/rules.ts';
 
 export const authModes = ['none', 'pwd', 'sso', 'guest'] as const;
 
@@ -77,7 +77,8 @@ const allowRule = z.strictObject({
 const allowSchema = withRules(allowRule, [atLeastOne(['tools', 'resources', 'prompts'])]);
 
 const authFields = z.strictObject({
-  mode: notYetValues(z.enum(authModes), ['sso'])
+  mode: z
+    .enum(authModes)
     .describe(
       'none: anybody who reaches the router. pwd: user and password. sso: OpenID Connect. guest: a temporary identity.',
     )
@@ -88,10 +89,8 @@ const authFields = z.strictObject({
       'Secret with the users of mode pwd; `ploinky user` writes it. Default: the object’s name with `-users` behind it.',
     )
     .optional(),
-  sso: notYet(ssoSchema).describe('The provider of mode sso.').optional(),
-  issuers: notYet(listMap(issuerSchema, 'url', 8))
-    .describe('Issuers of bearer tokens for MCP clients.')
-    .optional(),
+  sso: ssoSchema.describe('The provider of mode sso.').optional(),
+  issuers: listMap(issuerSchema, 'url', 8).describe('Issuers of bearer tokens for MCP clients.').optional(),
   allow: listOf(allowSchema, 64)
     .describe(
       'Who may call what; what no rule lets a caller use is not listed for them either. Default: everybody everything.',
@@ -109,6 +108,12 @@ function looksAtPeople({ roles, claims, scopes }: NonNullable<Fields['allow']>[n
  * Who may come in and who may call what: the same for an Agent and for a Route. A caller must satisfy those of both.
  */
 export const authSchema = withRules(authFields, [
+  {
+    rule: "self.mode != 'sso' || has(self.sso)",
+    message: 'mode sso needs a provider: give issuer and clientId',
+    at: '.sso',
+    holds: ({ mode, sso }) => mode !== 'sso' || sso !== undefined,
+  },
   {
     rule: "self.mode != 'none' || has(self.issuers) || !has(self.allow) || self.allow.all(rule, !has(rule.roles) && !has(rule.claims) && !has(rule.scopes))",
     message:

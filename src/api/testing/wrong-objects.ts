@@ -175,15 +175,13 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
     { network: { egress: [{ host: 'a.b', ports: [] }] } },
     'spec.network.egress[0].ports: must have at least one item',
   ],
-  [
-    { auth: { allow: [{}] } },
-    'spec.auth.allow[0]: at least one of tools, resources, prompts must be given',
-  ],
+  [{ auth: { allow: [{}] } }, 'spec.auth.allow[0]: at least one of tools, resources, prompts must be given'],
   [
     { auth: { allow: [{ tools: ['*'], roles: ['admin'] }] } },
     'spec.auth.allow: roles, claims and scopes count only where somebody is known: give a mode other than none, or issuers',
   ],
   [{ auth: { mode: 'password' } }, 'spec.auth.mode: must be one of none, pwd, sso, guest; "password" is not'],
+  [{ auth: { mode: 'sso' } }, 'spec.auth.sso: mode sso needs a provider: give issuer and clientId'],
   [
     { dependsOn: [{ name: 'b', wait: 'ready' }] },
     'spec.dependsOn[0].wait: must be one of Ready, None; "ready" is not (did you mean Ready?)',
