@@ -8,6 +8,11 @@ export function safeReturnTo(asked: string | null | undefined): string {
   const base = 'http://own.invalid';
   if (!URL.canParse(asked, base)) return '/';
   const url = new URL(asked, base);
-  if (url.origin !== base || url.pathname.startsWith('//') || url.pathname.startsWith('/auth/')) return '/';
+  if (url.origin !== base || url.pathname.startsWith('//') || isLoginPage(url.pathname)) return '/';
   return `${url.pathname}${url.search}${url.hash}`;
+}
+
+/** After a login nobody wants to log in or out; the logins of agents at their own servers are places to go on to. */
+function isLoginPage(path: string): boolean {
+  return path.startsWith('/auth/') && !path.startsWith('/auth/upstream/');
 }

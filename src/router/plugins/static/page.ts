@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bindStatic } from '#wire/binding.ts';
+import { knownCaller } from '../../caller.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { writeJson } from '../../mcp/answer.ts';
 import type { Page } from '../../page.ts';
@@ -52,7 +53,7 @@ function serveFile(services: Services, request: IncomingMessage, response: Serve
     readyWaitMs: 15_000,
   };
   relay(services, call, response, {
-    headers: (headers) => fileAnswerHeaders(headers, file),
+    headers: (headers) => fileAnswerHeaders(headers, file, knownCaller(request) !== undefined),
     fail: (error) =>
       writeJson(response, gatewayStatus(error), { error: error.message }, { 'retry-after': '2' }),
   });
@@ -64,9 +65,14 @@ function fileHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => passed.includes(name)));
 }
 
-function fileAnswerHeaders(headers: AnswerHeaders, file: string): Record<string, string | string[]> {
+/** What not everybody may see is kept by nobody but the browser that asked. */
+function fileAnswerHeaders(
+  headers: AnswerHeaders,
+  file: string,
+  isGuarded: boolean,
+): Record<string, string | string[]> {
   return {
-    'cache-control': cacheControlOf(file),
+    'cache-control': isGuarded ? `private, ${cacheControlOf(file)}` : cacheControlOf(file),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     ...answerHeaders(headers),
