@@ -26,13 +26,16 @@ export function createRouterMetrics(services: Services, given?: Registry): Route
     label: 'surface',
   });
   let registry: Promise<Registry> | undefined;
+  /** Almost every request is of the kind that the one before it was. */
+  let last: Tally | undefined;
   const open = async () => {
     const { registerRouter } = await import('./register-metrics.ts');
     return registerRouter({ services, tallies, durations, registry: given });
   };
   return {
     observe(labels, seconds) {
-      tallyOf(tallies, labels).count += 1;
+      if (last === undefined || !isOf(last, labels)) last = tallyOf(tallies, labels);
+      last.count += 1;
       durations.observe(labels.surface, seconds);
     },
     async read() {
@@ -46,6 +49,11 @@ export function createRouterMetrics(services: Services, given?: Registry): Route
 /** Requests since they were last read, which is when prom-client hears of them. */
 export interface Tally extends Labels {
   count: number;
+}
+
+/** One that was read since is not among those that are read. */
+function isOf(tally: Tally, { surface, method, status }: Labels): boolean {
+  return tally.count > 0 && tally.status === status && tally.surface === surface && tally.method === method;
 }
 
 function tallyOf(tallies: Map<string, Tally>, { surface, method, status }: Labels): Tally {
