@@ -99,7 +99,7 @@ test('roles of another realm are none, also where guests may come in', () => {
   assert.deepEqual(narrow(surface, personWith(['admin'])).agents, ['a']);
 });
 
-test('who acts for somebody has their roles, and no scopes or claims that the token does not say', () => {
+test('who acts for somebody has their roles, the scopes that the token says, and no claims', () => {
   const rule = (more: Partial<AllowRule>) => [{ tools: ['x'], ...more }];
   const { proof: _proof, ...person } = personWith(['admin']);
   const delegated: Caller = { ...person, principal: 'agent:default/z', proof: 'delegation', hop: 1 };
@@ -108,7 +108,11 @@ test('who acts for somebody has their roles, and no scopes or claims that the to
     return narrow(surface, who).agents.length === 1;
   };
   assert.ok(seen({ roles: ['admin'] }, delegated));
-  assert.ok(!seen({ scopes: ['s'] }, delegated));
+  assert.ok(seen({ scopes: ['s'] }, delegated), 'the person was not limited');
+  assert.ok(seen({ scopes: ['s'] }, { ...delegated, scopes: ['s'] }));
+  assert.ok(!seen({ scopes: ['s'] }, { ...delegated, scopes: [] }));
+  const { proof: _none, ...unproven } = delegated;
+  assert.ok(!seen({ scopes: ['s'] }, unproven));
   assert.ok(seen({ scopes: ['s'] }, personWith([])), 'a person is limited by roles');
   assert.ok(!seen({ claims: [{ name: 'team', values: ['red'] }] }, delegated));
 });
