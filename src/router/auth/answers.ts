@@ -28,6 +28,13 @@ export function redirect(response: ServerResponse, location: string): void {
   response.writeHead(302, { location, 'content-length': 0, ...noStore }).end();
 }
 
+/** After a form, to another site: browsers follow no redirect there, because forms of these pages go nowhere else. */
+export function goOn(response: ServerResponse, location: string): void {
+  const content = '<p>Your session here has ended. Now it ends at your identity provider.</p>';
+  const headers = { ...noStore, refresh: `0; url=${location}` };
+  html.writePage(response, 200, { title: 'Logging out', content }, headers);
+}
+
 export function isJson({ headers }: IncomingMessage): boolean {
   return headers['content-type']?.toLowerCase().startsWith('application/json') ?? false;
 }

@@ -6,6 +6,7 @@ import { writeNotFound } from '../page.ts';
 import { factsOf } from '../request.ts';
 import type { Services } from '../services.ts';
 import {
+  goOn,
   isJson,
   loggedOut,
   loginUrl,
@@ -229,6 +230,7 @@ class Endpoints implements AuthEndpoints {
         : this.#services.logins.end(response, session));
     }
     if (wantsJson(request)) writeJson(response, 200, { ok: true, ...(location && { location }) }, noStore);
+    else if (location !== undefined && request.method === 'POST') goOn(response, location);
     else redirect(response, location ?? '/auth/logged-out');
   }
 
