@@ -3,6 +3,7 @@ import type { Clock } from '#kit/clock.ts';
 import type { Client } from '#kube/client.ts';
 import type { PodPort, PortForward } from '#kube/port-forward.ts';
 import type { Prompter } from './prompter.ts';
+import type { KeptSecrets } from './secrets/home.ts';
 import type { Terminal } from './terminal.ts';
 
 /** All that a command can reach. Built by src/main; tests build their own. */
@@ -25,6 +26,12 @@ export interface Cli {
   /** What `doctor` looks at. */
   readonly checks: readonly Check[];
   readStdin(): Promise<string>;
+  /** What an import of secrets takes of a `.env` file, in the form in which it is stored. */
+  parseEnvFile(text: string): {
+    readonly secrets: Readonly<Record<string, string>>;
+    /** Names that no secret can have. */
+    readonly wrong: readonly string[];
+  };
   /** The standard streams themselves, for a verb that speaks a protocol on them. */
   readonly streams: { readonly input: Readable; readonly output: Writable };
   /** Asks the person who watches. Undefined: nobody does. */
@@ -81,6 +88,15 @@ export interface Workspace {
   stop(): Promise<'stopped' | 'tidied' | 'nothing'>;
   /** A client of its API; the caller closes it. */
   openClient(): Client;
+  /** Its own secrets, whether it is up or not. */
+  openSecrets(): Promise<WorkspaceSecrets>;
+}
+
+/** Of a workspace; every method throws when the file cannot be decrypted. */
+export interface WorkspaceSecrets {
+  read(): Promise<KeptSecrets>;
+  change(edit: (kept: KeptSecrets) => KeptSecrets, options?: { readonly anew?: boolean }): Promise<void>;
+  rekey(): Promise<void>;
 }
 
 export interface RunningWorkspace {

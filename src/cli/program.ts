@@ -16,12 +16,14 @@ import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
+import { addSecret } from './commands/secret.ts';
 import { addStatus } from './commands/status.ts';
 import { addTask } from './commands/task.ts';
 import { addTools } from './commands/tools.ts';
 import { addTop } from './commands/top.ts';
 import { addUp } from './commands/up.ts';
 import { addUser } from './commands/user.ts';
+import { addVar } from './commands/var.ts';
 import { addVersion } from './commands/version.ts';
 import type { Cli } from './context.ts';
 import { describeError, exitCodeOf } from './errors.ts';
@@ -54,6 +56,8 @@ const verbs = [
   addInstall,
   addUpgrade,
   addUninstall,
+  addSecret,
+  addVar,
   addVersion,
   addCompletion,
 ];

@@ -7,6 +7,7 @@ import { runCli } from '#cli/program.ts';
 import { createPrompter } from '#cli/prompter.ts';
 import { createTerminal } from '#cli/terminal.ts';
 import { systemClock } from '#kit/clock.ts';
+import { systemRandom } from '#kit/random.ts';
 import { createClient } from '#kube/client.ts';
 import { unixEndpoint } from '#kube/endpoint.ts';
 import { doctorChecks } from '#workspace/doctor/checks.ts';
@@ -14,6 +15,8 @@ import { ensureState } from '#workspace/folders.ts';
 import { hostFacts, locateWorkspace } from '#workspace/host.ts';
 import { parseLease } from '#workspace/lease.ts';
 import { findHolder } from '#workspace/lock.ts';
+import { readForImport } from '#workspace/secrets/env-file.ts';
+import { openWorkspaceSecrets } from '#workspace/secrets/open.ts';
 import { startWorkspace } from '#workspace/start.ts';
 import { stopWorkspace } from '#workspace/stop.ts';
 import { ensureBundles } from './bundle.ts';
@@ -59,6 +62,10 @@ async function openWorkspace(folder: string): Promise<Workspace> {
     },
     stop: () => stopWorkspace({ paths, clock: systemClock, timeoutMs: stopTimeoutMs }),
     openClient: () => createClient({ endpoint: unixEndpoint(paths.apiSocket), clock: systemClock }),
+    openSecrets: async () => {
+      await ensureState(paths, uid);
+      return openWorkspaceSecrets(paths, { env: process.env, uid, random: systemRandom });
+    },
   };
 }
 
@@ -91,6 +98,7 @@ const cli: Cli = {
   findChart: () => findChart(mainFolder, checkout),
   checks: doctorChecks(process.env, () => findReaper(mainFolder)),
   readStdin: () => text(process.stdin),
+  parseEnvFile: readForImport,
   streams: { input: process.stdin, output: process.stdout },
   prompter:
     process.stdin.isTTY && process.stderr.isTTY ? createPrompter(process.stdin, process.stderr) : undefined,

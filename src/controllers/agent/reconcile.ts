@@ -16,6 +16,7 @@ import type { AgentFacts, AgentReport } from './facts.ts';
 import type { HandOvers } from './hand-overs.ts';
 import { historyFromStatus, type RunHistory, recordReady } from './history.ts';
 import { learnEnds } from './learn.ts';
+import { redactStatus } from './redact-status.ts';
 import type { AgentReports } from './reports.ts';
 import { statusOf } from './status.ts';
 import { lookAtTools, type ToolSight } from './tool-changes.ts';
@@ -112,7 +113,7 @@ async function settle(options: AgentReconcilerOptions, facts: AgentFacts, memory
   // The decision has to be made again on the new history.
   const turned = memory.history.failures !== failures;
   const now = { ...facts, history: memory.history, observed, reports };
-  const status = statusOf(now, verdict, observed);
+  const status = redactStatus(statusOf(now, verdict, observed), now);
   memory.history = recordReady(memory.history, readyInstances(status), facts.now);
   if (turned) return again(0);
   await writeStatus(options, facts.agent, status);
