@@ -47,6 +47,13 @@ export function actorOf({ principal, actor, proof }: Caller): Actor | undefined 
   return { sub: principal, ...(actor && { act: actor }) };
 }
 
+/** What an MCP session is bound to: ids are unique in a realm, not among realms. Empty: nobody in particular. */
+export function bindingOf({ user, realm }: Pick<Caller, 'user' | 'realm'>): string {
+  if (user === null) return '';
+  const known = realm ?? user.realm;
+  return known === undefined ? user.id : `${known} ${user.id}`;
+}
+
 const caller = Symbol('caller');
 type Known = IncomingMessage & { [caller]?: Caller };
 

@@ -4,7 +4,7 @@ import { oncePerObject } from '#kit/memo.ts';
 import type { Random } from '#kit/random.ts';
 import type { McpContext } from '#wire/claims.ts';
 import { seal, unseal } from '#wire/seal.ts';
-import type { Caller } from '../caller.ts';
+import { bindingOf, type Caller } from '../caller.ts';
 import type { RouterKeys } from '../keys.ts';
 
 /** What a session id of the sessions era says; the state itself is with the agent-servers, under `key`. */
@@ -12,7 +12,7 @@ export interface Session {
   readonly key: string;
   /** Which endpoint it belongs to: the aggregate's place, or one agent's uid. */
   readonly scope: string;
-  /** Id of the user that opened it, or empty. */
+  /** Who opened it: `bindingOf` the caller. */
   readonly user: string;
   readonly revision: string;
   readonly capabilities: Record<string, unknown>;
@@ -65,7 +65,7 @@ export function createSessions(options: {
       const known = opened.get(id);
       const session = known ?? read(unseal(sessionSeal, purpose, id));
       if (session === undefined || session.expires <= seconds()) return undefined;
-      if (session.scope !== scope || session.user !== (caller.user?.id ?? '')) return undefined;
+      if (session.scope !== scope || session.user !== bindingOf(caller)) return undefined;
       if (known === undefined) {
         opened.set(id, session);
         if (opened.size > mostOpened) dropOldest(opened);

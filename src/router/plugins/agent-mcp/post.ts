@@ -11,7 +11,7 @@ import {
 } from '#mcp/jsonrpc.ts';
 import { parseJson, readMessages } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
-import type { Caller } from '../../caller.ts';
+import { bindingOf, type Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
 import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
@@ -111,7 +111,7 @@ async function initialize(
     services.sessions.seal({
       key,
       scope: target.identity.uid,
-      user: caller.user?.id ?? '',
+      user: bindingOf(caller),
       revision,
       capabilities,
       client,

@@ -15,7 +15,7 @@ import { wholeOf } from '#routing/limits.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { AuthRefused } from '../../auth/authenticator.ts';
 import { refuse as refuseCaller } from '../../auth/refuse.ts';
-import type { Caller } from '../../caller.ts';
+import { bindingOf, type Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
 import { RouterError } from '../../errors.ts';
 import type { Exchange } from '../../front.ts';
@@ -192,7 +192,7 @@ async function initialize(
   const id = services.sessions.seal({
     key: services.sessions.newKey(),
     scope: scopeOf(surface),
-    user: speaker.caller.user?.id ?? '',
+    user: bindingOf(speaker.caller),
     revision,
     capabilities: isObject(params['capabilities']) ? params['capabilities'] : {},
     client: { name: String(client['name'] ?? ''), version: String(client['version'] ?? '') },

@@ -35,10 +35,10 @@ export function queuesPage(services: Services): Page {
   };
 }
 
-/** In order of namespace and name. */
+/** In order of namespace and name. What not everybody may reach is not there: nobody is asked who they are here. */
 function agentsAt(table: RoutingTable, host: string): Target[] {
-  const keys = surfacesAt(table, host).flatMap(({ namespace, agents }) =>
-    agents.map((name) => `${namespace}/${name}`),
-  );
-  return [...new Set(keys)].sort().flatMap((key) => table.targets.get(key) ?? []);
+  const open = surfacesAt(table, host).filter(({ access }) => access === undefined);
+  const keys = open.flatMap(({ namespace, agents }) => agents.map((name) => `${namespace}/${name}`));
+  const targets = [...new Set(keys)].sort().flatMap((key) => table.targets.get(key) ?? []);
+  return targets.filter(({ access }) => access === undefined);
 }
