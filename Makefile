@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway bench-tasks durability hostile attacks soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
+.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway bench-tasks bench-blobs durability hostile attacks soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -63,6 +63,10 @@ bench: setup ## Measure this machine, beside other programs
 bench-cluster: setup ## Measure controller and routers on a real Kubernetes, with simulated nodes
 	@$(NODE) scripts/setup.ts cluster
 	@$(NODE) scripts/bench-cluster.ts $(FLAGS)
+
+bench-blobs: setup ## Measure files in and out of agents beside nginx
+	@$(NODE) scripts/setup.ts bench
+	@$(NODE) scripts/bench-blobs.ts $(FLAGS)
 
 bench-gateway: setup ## Measure the router beside other MCP gateways, each on one core
 	@$(NODE) scripts/setup.ts bench
