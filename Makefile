@@ -1,6 +1,6 @@
 # Everything a newcomer needs. Works with whatever Node the machine has: npm brings Node 24 into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway bench-tasks bench-blobs durability hostile attacks soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
+.PHONY: help setup demo up test lint generate bench bench-cluster bench-gateway bench-tasks bench-blobs durability hostile attacks fuzz sbom soak faults build images install install-manifests clean cluster cluster-install cluster-down test-cluster conformance
 
 # The checkout's own Node where npm has put one, else the machine's (it must then be 24 or newer).
 NODE = $(if $(wildcard node_modules/.bin/node),node_modules/.bin/node,node)
@@ -87,6 +87,12 @@ faults: setup ## End, kill, slow down and change things under load; see that cal
 
 hostile: setup ## Attack the router with hostile requests and hostile agents, and measure what it costs
 	@$(NODE) scripts/hostile.ts
+
+fuzz: setup ## Throw made-up input at every parser of what strangers send, FUZZ_SECONDS (600) each
+	@$(NODE) scripts/fuzz.ts $(FLAGS)
+
+sbom: setup ## Write the list of what is shipped to .out/sbom.json (CycloneDX)
+	@$(NODE) scripts/sbom.ts
 
 attacks: setup ## Attack from inside our sandbox, another one and none; write docs/security-table.md
 	@$(NODE) scripts/setup.ts attacks
