@@ -39,7 +39,7 @@ export function cleanName(text: string): string | null {
   const last = text.toWellFormed().split(/[/\\]/).at(-1) ?? '';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that they are there is what is looked for
   const name = last.replace(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '').trim();
-  const short = Array.from(name).slice(0, longestName).join('');
+  const short = Array.from(name).slice(0, longestName).join('').trimEnd();
   return short === '' || short === '.' || short === '..' ? null : short;
 }
 
