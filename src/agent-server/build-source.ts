@@ -22,6 +22,7 @@ import type { Spawner } from './tools/spawner-client.ts';
 import type { OpenConnection } from './upstream/connection.ts';
 import { httpConnector } from './upstream/http.ts';
 import type { Visit } from './upstream/remote/login/login-tokens.ts';
+import type { Logins } from './upstream/remote/people/logins.ts';
 import { remoteFor } from './upstream/remote/remote-for.ts';
 import { stdioConnector } from './upstream/stdio.ts';
 import { createUpstreamSource } from './upstream/upstream-source.ts';
@@ -50,10 +51,12 @@ export interface BuiltSource {
   readonly source: Source;
   /** Durable executions of its tools. */
   readonly tasks: TaskService;
+  /** Logs people in at a remote upstream; undefined: nobody does. */
+  readonly logins?: Logins | undefined;
 }
 
 /** The source that the configuration names: commands inline, commands of a file, or an upstream. */
-export function buildSource(options: SourceOptions): BuiltSource {
+export async function buildSource(options: SourceOptions): Promise<BuiltSource> {
   const { config, settings, log, clock, spawner, queue } = options;
   const { instance, slot } = config.agent;
   const mcp = config.mcp ?? {};
@@ -65,8 +68,9 @@ export function buildSource(options: SourceOptions): BuiltSource {
   });
   const tasks = createTaskService({ queue, gate, clock, answerMs: settings.taskAnswerMs, instance });
   if (isObject(mcp['upstream'])) {
-    const source = upstreamSource(mcp['upstream'], gate, options);
-    return { source: servingTasks(source, () => tasks.serve(sourceTasks(source, options))), tasks };
+    const { source, logins } = await upstreamSource(mcp['upstream'], gate, options);
+    const serving = servingTasks(source, () => tasks.serve(sourceTasks(source, options)));
+    return { source: serving, tasks, logins };
   }
   const configFile = typeof mcp['configFile'] === 'string' ? mcp['configFile'] : undefined;
   const source = createConfiguredSource({
@@ -117,19 +121,43 @@ function servingTasks(source: Source, serve: () => () => void): Source {
   return Object.create(source, { close: { value: close } }) as Source;
 }
 
-function upstreamSource(upstream: Record<string, unknown>, gate: Gate, options: SourceOptions): Source {
-  const { config, settings, clock, random, log } = options;
-  return createUpstreamSource({
-    open: connectorOf(upstream, config, options),
-    agent: config.agent.principal,
-    instance: config.agent.instance,
-    keys: options.keys,
-    settings,
-    gate,
+type Upstream = Pick<BuiltSource, 'source' | 'logins'>;
+
+async function upstreamSource(
+  upstream: Record<string, unknown>,
+  gate: Gate,
+  options: SourceOptions,
+): Promise<Upstream> {
+  const { config, settings, clock, random, log, keys } = options;
+  const { principal: agent, instance } = config.agent;
+  const source = (open: OpenConnection) =>
+    createUpstreamSource({ open, agent, instance, keys, settings, gate, clock, random, log });
+  if (options.visit !== undefined || !isPerUser(upstream))
+    return { source: source(connectorOf(upstream, config, options)) };
+  // Other agents do without what this needs.
+  const { buildPeopleUpstream } = await import('./upstream/remote/people/build.ts');
+  return buildPeopleUpstream({ ...remoteOptions(options), upstream, config, keys, random, source });
+}
+
+function isPerUser({ url, oauth }: Record<string, unknown>): boolean {
+  return typeof url === 'string' && isObject(oauth) && oauth['mode'] === 'perUser';
+}
+
+function httpOptions({ settings, clock }: SourceOptions) {
+  return {
     clock,
-    random,
-    log,
-  });
+    startMs: settings.upstreamStartMs,
+    maxMessageBytes: settings.maxUpstreamMessageBytes,
+    maxDepth: settings.maxUpstreamDepth,
+    maxInterim: settings.maxInterimAnswers,
+    maxSessions: settings.maxUpstreamSessions,
+    sessionIdleMs: settings.upstreamSessionIdleMs,
+  };
+}
+
+function remoteOptions(options: SourceOptions) {
+  const { upstreamSecrets: secrets, visit, log, settings } = options;
+  return { ...httpOptions(options), secrets, visit, log, probeMs: settings.upstreamProbeMs };
 }
 
 function connectorOf(
@@ -137,14 +165,8 @@ function connectorOf(
   { paths, env }: AgentServerConfig,
   options: SourceOptions,
 ): OpenConnection {
-  const { settings, clock, log } = options;
-  const common = {
-    clock,
-    startMs: settings.upstreamStartMs,
-    maxMessageBytes: settings.maxUpstreamMessageBytes,
-    maxDepth: settings.maxUpstreamDepth,
-    maxInterim: settings.maxInterimAnswers,
-  };
+  const { settings, log } = options;
+  const { maxSessions, sessionIdleMs, ...common } = httpOptions(options);
   const { stdio, port, path, cwd } = upstream;
   if (Array.isArray(stdio)) {
     const folder = typeof cwd === 'string' ? resolve(paths.code, cwd) : paths.code;
@@ -159,22 +181,14 @@ function connectorOf(
       processIdleMs: settings.upstreamProcessIdleMs,
     });
   }
-  const sessions = {
-    maxSessions: settings.maxUpstreamSessions,
-    sessionIdleMs: settings.upstreamSessionIdleMs,
-  };
-  if (typeof upstream['url'] === 'string') {
-    const { config, upstreamSecrets: secrets, visit } = options;
-    const more = { secrets, visit, log, probeMs: settings.upstreamProbeMs };
-    return remoteFor(upstream, config, { ...common, ...sessions, ...more });
-  }
+  if (typeof upstream['url'] === 'string') return remoteFor(upstream, options.config, remoteOptions(options));
   if (typeof port !== 'number') {
     const problem = 'mcp.upstream: stdio (a list), port (a number) or url (text) is needed';
     throw new AgentServerError('InvalidConfig', problem);
   }
   return httpConnector({
     ...common,
-    ...sessions,
+    ...{ maxSessions, sessionIdleMs },
     port,
     path: typeof path === 'string' ? path : '/mcp',
   });

@@ -13,6 +13,7 @@ import { queuePath } from '#wire/queue-state.ts';
 import { createReplayWindow } from '#wire/replay.ts';
 import { cancelTaskPath, tasksPath } from '#wire/tasks.ts';
 import { createVerifier, type Verifier } from '#wire/token.ts';
+import { upstreamLoginPath } from '#wire/upstream-login.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
 import { blobsHandler } from './blobs/handler.ts';
@@ -37,6 +38,7 @@ import {
   taskStatusHandler,
 } from './http/surfaces.ts';
 import { cancelTaskHandler, tasksHandler } from './http/tasks.ts';
+import { upstreamLoginHandler } from './http/upstream-login.ts';
 import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
 import { createSubscriptions } from './mcp/listen.ts';
@@ -53,6 +55,7 @@ import { KeptStreams } from './streams/kept-streams.ts';
 import type { TaskService } from './tasks/service.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 import type { Visit } from './upstream/remote/login/login-tokens.ts';
+import type { Logins } from './upstream/remote/people/logins.ts';
 import { type HeldSecrets, holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
 export interface AgentServerOptions {
@@ -101,7 +104,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
   const blobs = openBlobs({ ...options, settings });
-  const { source, tasks } = buildSource({
+  const { source, tasks, logins } = await buildSource({
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
     keys: keys.current,
@@ -122,7 +125,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   });
   const announcing = announceAll({ services, changes, tasks, clock, log, settings });
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
-  const routes = routesOf({ options, services, tasks, changes, keys, status, quiet, useSecrets, blobs });
+  const known = { changes, keys, status, quiet, useSecrets, blobs, logins };
+  const routes = routesOf({ options, services, tasks, ...known });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -264,6 +268,7 @@ interface Surfaces {
   readonly status: () => { readonly ready: boolean; readonly reason: string };
   readonly quiet: () => Promise<void>;
   readonly useSecrets: HeldSecrets['use'];
+  readonly logins: Logins | undefined;
   readonly blobs: Blobs;
 }
 
@@ -285,6 +290,7 @@ function routesOf(surfaces: Surfaces): Routes {
       [cancelTaskPath, cancelTaskHandler(tasks, services.guard)],
       ['/changes', changes.handler],
       [handOverPath, handOverHandler(services.guard, useSecrets)],
+      [upstreamLoginPath, upstreamLoginHandler(services.guard, surfaces.logins)],
       [blobsPath, serveBlobs],
     ]),
     prefixes: [

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { loginOriginHeader } from '#wire/upstream-login.ts';
 import type { AnswerHeaders } from './send.ts';
 
 /** Request headers that an MCP call takes along; everything else stays behind. */
@@ -14,6 +15,7 @@ const mcpPassed = new Set([
   'tracestate',
   'baggage',
   'user-agent',
+  loginOriginHeader,
 ]);
 
 export function mcpRequestHeaders(headers: IncomingHttpHeaders): Record<string, string> {

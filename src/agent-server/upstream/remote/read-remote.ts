@@ -6,34 +6,26 @@ import type { RemoteOAuth, RemoteOptions } from './remote.ts';
 
 type Remote = Pick<RemoteOptions, 'url' | 'oauth' | 'proxyPort' | 'machineAuthorities'>;
 
-/** What `mcp.upstream` says of a remote server; `isVisited`: somebody's browser is at hand. Throws InvalidConfig. */
-export function readRemote(
-  upstream: Record<string, unknown>,
-  config: AgentServerConfig,
-  isVisited = false,
-): Remote {
+/** What `mcp.upstream` says of a remote server. Throws InvalidConfig. */
+export function readRemote(upstream: Record<string, unknown>, config: AgentServerConfig): Remote {
   const url = URL.parse(String(upstream['url']));
   if (url === null) throw wrong('url', 'is no URL');
   const { oauth } = upstream;
   return {
     url,
-    oauth: isObject(oauth) ? readOAuth(oauth, isVisited) : undefined,
+    oauth: isObject(oauth) ? readOAuth(oauth) : undefined,
     // The one forwarder that adds a credential leads to the egress proxy.
     proxyPort: config.forwards.find(({ proxyAuthorization }) => proxyAuthorization !== undefined)?.listen,
     machineAuthorities: readAuthorities(config.env['NODE_EXTRA_CA_CERTS']),
   };
 }
 
-function readOAuth(
-  { mode, clientId, issuer, scopes }: Record<string, unknown>,
-  isVisited: boolean,
-): RemoteOAuth {
+function readOAuth({ mode, clientId, issuer, scopes }: Record<string, unknown>): RemoteOAuth {
   const fields = {
     ...(typeof issuer === 'string' && { issuer }),
     ...(Array.isArray(scopes) && { scopes: scopes.map(String) }),
   };
-  if (mode === 'perUser' && isVisited)
-    return { ...fields, mode, ...(typeof clientId === 'string' && { clientId }) };
+  if (mode === 'perUser') return { ...fields, mode, ...(typeof clientId === 'string' && { clientId }) };
   if (mode !== 'clientCredentials') throw wrong('oauth.mode', `${String(mode)} is not implemented`);
   if (typeof clientId !== 'string') throw wrong('oauth.clientId', 'is needed');
   return { ...fields, clientId };

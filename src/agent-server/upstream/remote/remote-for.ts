@@ -17,7 +17,7 @@ export function remoteFor(
   async function make(): Promise<OpenConnection> {
     const { readRemote } = await import('./read-remote.ts');
     const { remoteConnector } = await import('./remote.ts');
-    return remoteConnector({ ...rest, ...readRemote(upstream, config, rest.visit !== undefined) });
+    return remoteConnector({ ...rest, ...readRemote(upstream, config) });
   }
   return async (events, signal) => {
     made ??= make();

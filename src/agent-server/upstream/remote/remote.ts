@@ -58,25 +58,57 @@ const probeTimeoutMs = 30_000;
 
 /** A remote MCP server over Streamable HTTP, of either era. */
 export function remoteConnector(options: RemoteOptions): OpenConnection {
-  const { url, clock } = options;
   const way = wayOut(options);
-  const isSecure = url.protocol === 'https:';
-  const connections = (maxSockets: number, tls = isSecure) => new TunnelAgent({ ...way, tls, maxSockets });
-  const authorized = createAuthorized({
-    host: url.host,
-    headers: () => ownHeaders(options.secrets()),
-    tokens: options.oauth && tokensOf(options.oauth, options, way),
-  });
-  const remote = { host: hostOf(url), authorized };
-  const connect = connectorTo({ ...options, statelessFirst: true }, () => ({
-    agent: connections(mostCalls),
-    streams: connections(mostStreams),
-    port: portOf(url),
-    path: `${url.pathname}${url.search}`,
-    ...limitsOf(options),
-    remote,
+  const { tls } = targetOf(options);
+  const tokens = options.oauth && tokensOf(options.oauth, options, way);
+  return connectorWith(options, tokens, () => ({
+    agent: new TunnelAgent({ ...way, tls, maxSockets: mostCalls }),
+    streams: new TunnelAgent({ ...way, tls, maxSockets: mostStreams }),
   }));
-  return async (events, signal) => watched(await connect(events, signal), clock, options.probeMs);
+}
+
+/** A remote MCP server to which several people log in. */
+export interface RemoteForPeople {
+  /** What logins need. */
+  readonly flow: ReturnType<typeof tokenOptions>;
+  /** All people share the connections; what is sent over them names who asks. */
+  connector(tokens: Tokens): OpenConnection;
+  end(): void;
+}
+
+export function remoteForPeople(options: RemoteOptions): RemoteForPeople {
+  const way = wayOut(options);
+  const { tls } = targetOf(options);
+  const agent = new TunnelAgent({ ...way, tls, maxSockets: mostCalls, shared: true });
+  const streams = new TunnelAgent({ ...way, tls, maxSockets: mostStreams, shared: true });
+  return {
+    flow: tokenOptions(options, way),
+    connector: (tokens) => connectorWith(options, tokens, () => ({ agent, streams })),
+    end() {
+      agent.end();
+      streams.end();
+    },
+  };
+}
+
+function targetOf({ url }: RemoteOptions) {
+  return { tls: url.protocol === 'https:', port: portOf(url), path: `${url.pathname}${url.search}` };
+}
+
+function connectorWith(
+  options: RemoteOptions,
+  tokens: Tokens | undefined,
+  connections: () => { readonly agent: TunnelAgent; readonly streams: TunnelAgent },
+): OpenConnection {
+  const { url, clock, secrets, probeMs } = options;
+  const authorized = createAuthorized({ host: url.host, headers: () => ownHeaders(secrets()), tokens });
+  const { port, path } = targetOf(options);
+  const connect = connectorTo({ ...options, statelessFirst: true }, () => ({
+    ...connections(),
+    ...{ port, path, ...limitsOf(options) },
+    remote: { host: hostOf(url), authorized },
+  }));
+  return async (events, signal) => watched(await connect(events, signal), clock, probeMs);
 }
 
 function wayOut({ proxyPort, secrets, machineAuthorities, clock }: RemoteOptions): WayOut {

@@ -21,6 +21,8 @@ export interface TunnelOptions extends WayOut {
   readonly tls: boolean;
   /** Connections at once, those that are being opened among them. */
   readonly maxSockets: number;
+  /** It serves several, of whom none ends it: `end` does. */
+  readonly shared?: boolean;
 }
 
 /** As far as servers elsewhere keep an idle connection at all, they keep it for five seconds. */
@@ -34,6 +36,14 @@ export class TunnelAgent extends Agent {
   constructor(options: TunnelOptions) {
     super({ keepAlive: true, maxSockets: options.maxSockets, timeout: idleMs });
     this.#options = options;
+  }
+
+  override destroy(): void {
+    if (this.#options.shared !== true) super.destroy();
+  }
+
+  end(): void {
+    super.destroy();
   }
 
   override createConnection(

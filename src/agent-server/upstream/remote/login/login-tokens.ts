@@ -58,6 +58,7 @@ export class LoginTokens implements Tokens {
   /** Scopes that the server's newest refusal names, and those of logins before. */
   #named: readonly string[] = [];
   #asked: ReadonlySet<string>;
+  #isOver = false;
   #refreshing: Promise<TokenSet | undefined> | undefined;
   #visiting: Promise<TokenSet> | undefined;
   #failed: { readonly error: unknown; readonly count: number; readonly notBefore: number } | undefined;
@@ -68,12 +69,14 @@ export class LoginTokens implements Tokens {
     this.#asked = new Set(options.kept?.scopes);
   }
 
+  /** There are tokens, and the server has not refused them. */
   get isLoggedIn(): boolean {
-    return this.#set !== undefined;
+    return this.#set !== undefined && !this.#isOver;
   }
 
   async current(): Promise<string | undefined> {
     const set = this.#set;
+    if (this.#isOver) throw loginNeeded(this.#options.url);
     if (set?.ends === undefined) return set?.access;
     const now = this.#options.clock.now();
     const life = set.ends - set.had;
@@ -101,7 +104,10 @@ export class LoginTokens implements Tokens {
       if (next !== undefined) return next.access;
     }
     const { visit } = this.#options;
-    if (visit === undefined) throw loginNeeded(this.#options.url);
+    if (visit === undefined) {
+      if (challenge.status === 401) this.#isOver = true;
+      throw loginNeeded(this.#options.url);
+    }
     this.#visiting ??= this.#visit(visit).finally(() => {
       this.#visiting = undefined;
     });
@@ -127,7 +133,11 @@ export class LoginTokens implements Tokens {
   }
 
   async finish(begun: BegunLogin, answer: URLSearchParams): Promise<TokenSet> {
-    const set = await finishLogin(begun, answer, this.#options);
+    const set = await finishLogin(begun, answer, this.#options).catch((error: unknown) => {
+      // The server may have forgotten it; the next login registers anew.
+      if (codeOf(error) === 'UpstreamUnauthorized') this.#options.clients.forget(begun.client);
+      throw error;
+    });
     this.#asked = new Set([...begun.scopes, ...this.#named]);
     this.#use(set);
     return set;
@@ -171,6 +181,7 @@ export class LoginTokens implements Tokens {
 
   #use(set: TokenSet | undefined): void {
     this.#set = set;
+    this.#isOver = false;
     this.#options.keep?.(set);
   }
 

@@ -2,6 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { AgentServerError } from '#agent-server/errors.ts';
 import type { UpstreamSecrets } from '#api/agent-server-config.ts';
 import { isObject } from '#kit/json.ts';
+import { clientMetadata } from '#wire/upstream-login.ts';
 import { clientAuthentication, secretInHeader } from '../client-authentication.ts';
 import { insecure, unusable } from '../discovery.ts';
 import type { Fetch } from '../fetch.ts';
@@ -30,21 +31,6 @@ export interface RegistrationOptions {
   /** Address of a client id metadata document that names `redirectUri`; undefined: there is none. */
   readonly document: string | undefined;
   readonly fetch: Fetch;
-}
-
-/** What the agent says of itself where it registers, and in its document. */
-export function clientMetadata(redirectUri: string): Partial<oauth.OmitSymbolProperties<oauth.Client>> {
-  return {
-    client_name: 'Ploinky',
-    redirect_uris: [redirectUri],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    application_type: isLoopback(new URL(redirectUri).hostname) ? 'native' : 'web',
-  };
-}
-
-function isLoopback(hostname: string): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
 /**

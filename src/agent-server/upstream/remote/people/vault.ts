@@ -1,0 +1,78 @@
+import { hkdfSync } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { sha256Hex } from '#kit/digest.ts';
+import { messageOf } from '#kit/errors.ts';
+import { writeFileAtomic } from '#kit/files.ts';
+import type { Log } from '#kit/log.ts';
+import type { WireKey } from '#wire/keys.ts';
+import { seal, unseal } from '#wire/seal.ts';
+
+export interface VaultOptions {
+  readonly folder: string;
+  /** The agent's keys, the current one first. */
+  readonly keys: () => readonly WireKey[];
+  /** What everything in it belongs to: something else opens nothing. */
+  readonly owner: readonly string[];
+  readonly log: Log;
+}
+
+/**
+ * Secrets on disk, one file each, sealed with keys derived from the agent's: a file that was changed, or that belongs to
+ * another name, agent or server, is as if it was not there.
+ */
+export interface Vault {
+  read(name: string): Record<string, unknown> | undefined;
+  /** Undefined: forgets it. What fails is in the log: the person then logs in once more. */
+  write(name: string, value: object | undefined): Promise<void>;
+  /** Everything that was to be written is. */
+  settled(): Promise<void>;
+}
+
+/** Characters of one sealed file. */
+const longest = 4 * 1024 * 1024;
+
+export function openVault({ folder, keys, owner, log }: VaultOptions): Vault {
+  const pathOf = (name: string) => join(folder, `${sha256Hex(name).slice(0, 40)}.sealed`);
+  const purposeOf = (name: string) => JSON.stringify(['upstream-login', ...owner, name]);
+  let last: Promise<void> = Promise.resolve();
+
+  async function store(name: string, value: object | undefined): Promise<void> {
+    try {
+      if (value === undefined) rmSync(pathOf(name), { force: true });
+      else {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        await writeFileAtomic(pathOf(name), seal(keys().map(derived), purposeOf(name), value, longest));
+      }
+    } catch (error) {
+      log.error('A login cannot be kept', { error: messageOf(error) });
+    }
+  }
+  return {
+    read(name) {
+      try {
+        return unseal(keys().map(derived), purposeOf(name), readFileSync(pathOf(name), 'utf8'), longest);
+      } catch {
+        return undefined;
+      }
+    },
+    write(name, value) {
+      last = last.then(() => store(name, value));
+      return last;
+    },
+    settled: () => last,
+  };
+}
+
+const known = new WeakMap<WireKey, WireKey>();
+
+/** Nothing but files here is sealed with it. */
+function derived(key: WireKey): WireKey {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const info = 'ploinky/upstream-login/v1';
+  const secret = Buffer.from(hkdfSync('sha256', key.secret, Buffer.alloc(0), info, 32));
+  const made = { kid: sha256Hex(secret).slice(0, 8), secret };
+  known.set(key, made);
+  return made;
+}
