@@ -36,7 +36,21 @@ export function createProvider({
       email: ['email', 'email_verified'],
       groups: ['groups'],
     },
+    // MCP clients register with the scope that they need first; what they ask for later, people decide.
+    extraClientMetadata: {
+      properties: ['any_scope'],
+      validator: (_context, _key, _value, metadata) => {
+        delete metadata.scope;
+      },
+    },
     findAccount: (_context, id) => accountOf(people.find((person) => person.id === id)),
+    // What MCP servers may want to know is in their tokens too.
+    extraTokenClaims: (_context, token) => {
+      const { name, preferred_username, email, groups } = accountOf(
+        people.find((person) => person.id === token.accountId),
+      ).claims();
+      return { name, preferred_username, email, groups };
+    },
     pkce: { required: () => true },
     rotateRefreshToken: true,
     ttl: {
