@@ -107,15 +107,16 @@ function looksAtPeople({ roles, claims, scopes }: NonNullable<Fields['allow']>[n
 /**
  * Who may come in and who may call what: the same for an Agent and for a Route. A caller must satisfy those of both.
  */
+// The API server tries the rules on the default, an object without `mode`, too.
 export const authSchema = withRules(authFields, [
   {
-    rule: "self.mode != 'sso' || has(self.sso)",
+    rule: "!has(self.mode) || self.mode != 'sso' || has(self.sso)",
     message: 'mode sso needs a provider: give issuer and clientId',
     at: '.sso',
     holds: ({ mode, sso }) => mode !== 'sso' || sso !== undefined,
   },
   {
-    rule: "self.mode != 'none' || has(self.issuers) || !has(self.allow) || self.allow.all(rule, !has(rule.roles) && !has(rule.claims) && !has(rule.scopes))",
+    rule: "(has(self.mode) && self.mode != 'none') || has(self.issuers) || !has(self.allow) || self.allow.all(rule, !has(rule.roles) && !has(rule.claims) && !has(rule.scopes))",
     message:
       'roles, claims and scopes count only where somebody is known: give a mode other than none, or issuers',
     at: '.allow',
