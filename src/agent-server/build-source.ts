@@ -6,6 +6,7 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { WireKey } from '#wire/keys.ts';
+import type { PublishFile } from './blobs/publish.ts';
 import { roundLimits } from './bridge/rounds.ts';
 import { configCandidates } from './config/locate.ts';
 import type { Settings } from './config/settings.ts';
@@ -43,6 +44,8 @@ export interface SourceOptions {
   readonly upstreamSecrets: () => UpstreamSecrets;
   /** As AgentServerOptions. */
   readonly visit?: Visit | undefined;
+  /** Gives files of tools to their clients. */
+  readonly publish?: PublishFile | undefined;
   /** Told the log size that the configuration asks for. */
   readonly onLogTailBytes: (bytes: number) => void;
 }
@@ -87,6 +90,7 @@ export async function buildSource(options: SourceOptions): Promise<BuiltSource> 
         codeFolder: config.paths.code,
         pluginsCommand: pluginsCommandOf(options.spawnerCommand),
         env: config.env,
+        publish: options.publish,
       },
     },
     face: { keys: options.keys, instance, slot, pollMs: settings.taskPollMs },

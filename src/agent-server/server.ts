@@ -17,8 +17,11 @@ import { upstreamLoginPath } from '#wire/upstream-login.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
 import { blobsHandler } from './blobs/handler.ts';
+import { keepResults } from './blobs/kept-results.ts';
+import { publisher } from './blobs/publish.ts';
+import { withBlobs } from './blobs/resources.ts';
 import { type Blobs, openBlobs } from './blobs/service.ts';
-import { buildSource } from './build-source.ts';
+import { type BuiltSource, buildSource, type SourceOptions } from './build-source.ts';
 import { forInstance, readKeys } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
 import { AgentServerError } from './errors.ts';
@@ -104,7 +107,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
   const blobs = openBlobs({ ...options, settings });
-  const { source, tasks, logins } = await buildSource({
+  const { source, tasks, logins } = await buildWithBlobs(blobs, {
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
     keys: keys.current,
@@ -161,6 +164,17 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 
 /** What it says of itself once it was asked to end. */
 const stopped = { ready: false, reason: 'Stopping', message: 'The agent-server stops.' };
+
+/** The source, with blobs as resources; large results of tasks are blobs. */
+async function buildWithBlobs(blobs: Blobs, options: SourceOptions): Promise<BuiltSource> {
+  const { config, settings, log } = options;
+  const { name: agent, slot } = config.agent;
+  const publish = publisher(blobs, agent, config.paths.workspace);
+  const built = await buildSource({ ...options, publish });
+  const ttlSeconds = Math.ceil(settings.taskRetentionMs / 1000);
+  const tasks = keepResults(built.tasks, { store: blobs.store, agent, slot, ttlSeconds, log });
+  return { ...built, source: withBlobs(built.source, blobs, agent), tasks };
+}
 
 /** The queue, and what takes how much of a task's log it keeps. */
 function openQueue(options: AgentServerOptions, settings: Settings) {

@@ -20,6 +20,8 @@ export interface TaskLine {
   readonly result?: Record<string, unknown>;
   /** Bytes of the result as JSON; 0: there is none. */
   readonly resultBytes: number;
+  /** URI of the blob that has it, where it is larger than `largestResult`. */
+  readonly blob?: string;
   /** Whether the result says itself that the tool failed. */
   readonly isError: boolean;
 }
@@ -54,8 +56,13 @@ export function readTaskLine(value: unknown): TaskLine | undefined {
     finishedAt: textOf(value['finishedAt']) ?? null,
     ...(isObject(result) && { result }),
     resultBytes: numberOf(value['resultBytes']) ?? 0,
+    ...blobOf(value['blob']),
     isError: value['isError'] === true,
   };
+}
+
+function blobOf(value: unknown): Pick<TaskLine, 'blob'> {
+  return typeof value === 'string' && value !== '' && value.length <= 1024 ? { blob: value } : {};
 }
 
 function textOf(value: unknown): string | undefined {

@@ -56,7 +56,8 @@ class FolderStore implements BlobStore {
     const { limits, random, slot } = this.#options;
     await this.#look();
     await this.#makeRoom(upload.bytes ?? 0);
-    const id = blobId(random.bytes(22), slot);
+    const id = upload.id ?? blobId(random.bytes(22), slot);
+    if (this.#coming.has(id)) throw new BlobError('StoreFailed', 'This blob is on its way already');
     const room = openRoom(this.#usage, limits, upload.bytes);
     try {
       this.#coming.add(id);

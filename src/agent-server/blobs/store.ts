@@ -6,6 +6,8 @@ import type { Validators } from '../files/preconditions.ts';
 
 /** What a new blob is called, and how it is checked. */
 export interface Upload {
+  /** Default: a new one. */
+  readonly id?: string;
   readonly mime: string;
   readonly filename: string | null;
   /** Bytes, where the client says so. */

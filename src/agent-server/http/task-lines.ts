@@ -23,6 +23,7 @@ export function taskLineOf(record: TaskRecord): TaskLine {
     finishedAt: record.finishedAt,
     ...(result !== null && bytes <= largestResult && { result }),
     resultBytes: bytes,
+    ...(record.resultBlob !== undefined && { blob: record.resultBlob }),
     isError: result?.['isError'] === true,
   };
 }

@@ -134,6 +134,8 @@ export interface TaskFilter {
 }
 
 export interface TaskRecord {
+  /** URI of the blob that has its result too, where that is large and the controller gave the task. */
+  readonly resultBlob?: string;
   /** 16 hex digits. */
   readonly id: string;
   readonly key: string | null;

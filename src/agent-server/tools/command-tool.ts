@@ -1,6 +1,7 @@
 import type { RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Tool } from '#mcp/types.ts';
+import type { Given } from '../blobs/publish.ts';
 import { readInputSchema } from '../config/field-map.ts';
 import type { ToolDefinition } from '../config/mcp-config.ts';
 import type { CallContext } from '../source.ts';
@@ -10,7 +11,7 @@ import { toolEnvelope } from './envelope.ts';
 import { withRunner } from './plugins-command.ts';
 import { failureMessage, type Outcome, runCommand } from './run-command.ts';
 import { supportOf } from './task-mode.ts';
-import { readToolEvent, type ToolVerdict } from './tool-events.ts';
+import { readGivenFile, readToolEvent, type ToolVerdict } from './tool-events.ts';
 import { errorResult, outputResult } from './tool-result.ts';
 
 /** A tool of the configuration, ready to be called. */
@@ -75,6 +76,7 @@ export async function runTool(
   host: CommandHost,
 ): Promise<ToolEnd> {
   let verdict: ToolVerdict = {};
+  const given: Promise<Given>[] = [];
   const timeoutMs = run.timeoutMs ?? tool.definition.timeoutMs ?? host.settings.toolTimeoutMs;
   const outcome = await runCommand({
     spawner: host.spawner,
@@ -88,12 +90,28 @@ export async function runTool(
     timeoutMs,
     signal: call.signal,
     onEvent: (line) => {
+      const file = host.publish && given.length < mostGiven ? readGivenFile(line) : undefined;
+      if (file !== undefined && host.publish) given.push(host.publish(file));
       verdict = readToolEvent(line, call) ?? verdict;
     },
     ...(run.onOutput !== undefined && { onOutput: run.onOutput }),
   });
   tool.template.observe(outcome);
-  return endOf(tool, outcome, verdict, timeoutMs, host);
+  const end = endOf(tool, outcome, verdict, timeoutMs, host);
+  return given.length === 0 ? end : withGiven(end, await Promise.all(given));
+}
+
+/** Files of one call. */
+const mostGiven = 100;
+
+/** Links to files stand behind what the tool says itself. */
+function withGiven(end: ToolEnd, given: readonly Given[]): ToolEnd {
+  if (end.type !== 'result') return end;
+  const { content } = end.result;
+  return {
+    ...end,
+    result: { ...end.result, content: [...(Array.isArray(content) ? content : []), ...given] },
+  };
 }
 
 function endOf(

@@ -2,6 +2,7 @@ import { isObject } from '#kit/json.ts';
 import { RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import { isLogLevel } from '#mcp/types.ts';
+import type { GivenFile } from '../blobs/publish.ts';
 import type { CallContext } from '../source.ts';
 
 /** What a tool said on fd 3 that decides its result; the last word counts. */
@@ -20,6 +21,7 @@ export interface ToolVerdict {
  * - `inputRequests` (as MCP's, by key) with `requestState` (text), for clients of 2026-07-28;
  * - `jsonrpcError`: `{code, message, data}`: the call ends with this error;
  * - `result`: a whole MCP result (images, structured content, …).
+ * - `blob`: `{path, name, type, ttl}`: a file below the workspace that the client gets a link to, see readGivenFile.
  * Anything else is ignored.
  */
 export function readToolEvent(line: Buffer, call: CallContext): ToolVerdict | undefined {
@@ -38,6 +40,20 @@ export function readToolEvent(line: Buffer, call: CallContext): ToolVerdict | un
   else if (isObject(event['result'])) return { result: event['result'] };
   else if (isObject(event['inputRequests'])) return { question: readQuestion(event) };
   return undefined;
+}
+
+/** A file that the tool gives its client, where the line says so. */
+export function readGivenFile(line: Buffer): GivenFile | undefined {
+  if (!line.includes('"blob"')) return undefined;
+  const { blob } = parseLine(line);
+  if (!isObject(blob) || typeof blob['path'] !== 'string') return undefined;
+  const { path, name, type, ttl } = blob;
+  return {
+    path,
+    name: typeof name === 'string' ? name : undefined,
+    type: typeof type === 'string' ? type : undefined,
+    ttl: typeof ttl === 'number' && ttl >= 0 ? ttl : undefined,
+  };
 }
 
 function readQuestion(event: Record<string, unknown>): Result {

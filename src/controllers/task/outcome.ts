@@ -43,7 +43,12 @@ export function keptOutcome({ isolation }: Pick<TaskSpec, 'isolation'>, outcome:
   const isLost = isolation === 'Pod' && outcome.reason === 'Succeeded' && bytes > 0 && content === undefined;
   if (!isLost) return outcome;
   const message = `The tool ended well, but its result of ${bytes} bytes is lost: with isolation: Pod at most ${largestResult} bytes are kept. Let the tool write it somewhere else, or use isolation: Shared.`;
-  return { ...outcome, reason: 'Failed', message };
+  return { ...outcome, reason: 'Failed', message, ...(outcome.line && { line: withoutBlob(outcome.line) }) };
+}
+
+/** It goes with its agent. */
+function withoutBlob({ blob: _gone, ...line }: TaskLine): TaskLine {
+  return line;
 }
 
 const phases = { Succeeded: 'Succeeded', TimedOut: 'TimedOut', Cancelled: 'Cancelled' } as const;
@@ -53,12 +58,13 @@ export function phaseOf({ reason }: Outcome): NonNullable<TaskStatus['phase']> {
   return reason in phases ? phases[reason as keyof typeof phases] : 'Failed';
 }
 
-/** What the status keeps of the last attempt: results of up to 64 KiB, of larger ones the size. */
+/** What the status keeps of the last attempt: results of up to 64 KiB, of larger ones the size and where they are. */
 export function resultOf({ message, line }: Outcome): Pick<TaskStatus, 'result' | 'exitCode'> {
   const text = line?.result === undefined ? undefined : JSON.stringify(line.result);
   const bytes = text === undefined ? (line?.resultBytes ?? 0) : Buffer.byteLength(text);
   const result = {
     ...(text !== undefined && bytes <= largestResult && { content: text }),
+    ...(line?.blob !== undefined && bytes > largestResult && { blob: line.blob }),
     ...(bytes > 0 && { bytes, isError: line?.isError ?? false }),
     ...(message !== '' && { message: message.slice(0, 4096) }),
   };
