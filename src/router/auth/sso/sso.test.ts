@@ -26,6 +26,8 @@ interface Stand {
   readonly provider: IdentityProvider;
   readonly sso: Sso;
   readonly where: SsoRealm;
+  /** Another router of the same keys. */
+  readonly replica: Sso;
   /** Moves the router's clock. */
   pass(ms: number): void;
 }
@@ -40,11 +42,13 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
     monotonic: () => systemClock.monotonic() + passed,
   };
   const rules = { loopback: true, hosts: [] };
-  const outgoing = createOutgoing({ rules, clock, resolve: async () => ['127.0.0.1'] });
-  const providers = createProviders(outgoing, createDiscovery(outgoing, clock), (key) =>
-    key === 'secret' ? 'only-for-this-machine' : undefined,
-  );
-  const keys = createRouterKeys({ current: () => masters });
+  const value = (key: string) => (key === 'secret' ? 'only-for-this-machine' : undefined);
+  const router = () => {
+    const outgoing = createOutgoing({ rules, clock, resolve: async () => ['127.0.0.1'] });
+    const providers = createProviders(outgoing, createDiscovery(outgoing, clock), value);
+    const keys = createRouterKeys({ current: () => masters });
+    return createSso({ keys, clock, auth: defaultAuthSettings, log: silentLog, providers });
+  };
   const access: SsoAccess = {
     issuer: provider.issuer,
     clientId: 'ploinky',
@@ -59,7 +63,8 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
   };
   return {
     provider,
-    sso: createSso({ keys, clock, auth: defaultAuthSettings, log: silentLog, providers }),
+    sso: router(),
+    replica: router(),
     where: { realm: 'r', sso: access },
     pass: (ms) => {
       passed += ms;
@@ -131,6 +136,15 @@ describe('Logging in at an OpenID Connect provider', { skip: missingProvider ?? 
     const later = await comeBack(place);
     place.pass(301_000);
     await assert.rejects(sso.finish(later.request, where, later.query), expired);
+  });
+
+  it('is finished, renewed and ended by any router', async (t) => {
+    const place = await stand(t);
+    const { replica, where } = place;
+    const { request, query } = await comeBack(place);
+    const { user, cookies } = await replica.finish(request, where, query);
+    assert.equal(user.username, 'ana');
+    assert.equal((await place.sso.renew(browser(cookies), where, origin))?.user.username, 'ana');
   });
 
   it('is refused with a code that another login was given', async (t) => {
