@@ -40,6 +40,7 @@ const verbs = [
     'install',
     'upgrade',
     'uninstall',
+    'secret',
     'version',
     'completion',
   ],

@@ -154,10 +154,16 @@ export class RunningTasks {
   }
 }
 
-/** The message copies what the tool wrote to standard error; its result is its own. */
+/** What is kept of a failure copies what the tool wrote to standard error; a good result is its own. */
 function withoutSecrets(said: Said, redactor: Redactor | undefined): Said {
-  if (redactor === undefined || !('error' in said) || typeof said.error !== 'string') return said;
-  return { ...said, error: redactor.text(said.error) };
+  if (redactor === undefined || said.type !== 'settle' || said.error === null) return said;
+  const clean = (text: string | null) => (text === null ? null : redactor.text(text));
+  return {
+    ...said,
+    error: redactor.text(said.error),
+    result: clean(said.result),
+    rpcError: clean(said.rpcError),
+  };
 }
 
 const stopped = () => new Error('The agent-server stops');
