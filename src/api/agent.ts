@@ -23,7 +23,7 @@ import { agentTasksSchema } from './agent/tasks.ts';
 import type { apiVersion } from './group.ts';
 import { conditionsSchema, dnsLabel, type KubeObject } from './meta.ts';
 import { agentName, commandLine, listMap } from './schema/fields.ts';
-import { notYet } from './schema/rules.ts';
+import { notYet, withRules } from './schema/rules.ts';
 
 const dependencySchema = z.strictObject({
   name: agentName.describe('Name of the Agent in the same namespace.'),
@@ -33,7 +33,7 @@ const dependencySchema = z.strictObject({
     .default('Ready'),
 });
 
-export const agentSpecSchema = z.strictObject({
+const agentFields = z.strictObject({
   role: dnsLabel.describe('Tasks of this role go to any Agent that has it. Default: its name.').optional(),
   capabilities: capabilities
     .describe('What it can do; matched with a Task’s requiredCapabilities.')
@@ -73,6 +73,24 @@ export const agentSpecSchema = z.strictObject({
     .optional(),
   podTemplate: podTemplateSchema.describe('Overlay of its pod, an allow-list of fields.').optional(),
 });
+
+const eachCaller =
+  "!has(self.mcp) || !has(self.mcp.upstream) || !has(self.mcp.upstream.oauth) || self.mcp.upstream.oauth.mode != 'perUser'";
+
+export const agentSpecSchema = withRules(agentFields, [
+  {
+    rule: `${eachCaller} || self.auth.mode != 'none'`,
+    message: 'mcp.upstream.oauth.mode perUser needs to know who calls; set auth.mode to pwd, sso or guest',
+    at: '.auth',
+    holds: ({ mcp, auth }) => mcp?.upstream?.oauth?.mode !== 'perUser' || auth.mode !== 'none',
+  },
+  {
+    rule: `${eachCaller} || self.runtime.replicas <= 1`,
+    message: 'mcp.upstream.oauth.mode perUser keeps logins where it runs; set runtime.replicas to 1',
+    at: '.runtime',
+    holds: ({ mcp, runtime }) => mcp?.upstream?.oauth?.mode !== 'perUser' || runtime.replicas <= 1,
+  },
+]);
 
 const endpointSchema = z.strictObject({
   name: z.string().max(253).describe('Name of the workload.'),

@@ -36,8 +36,8 @@ describe('Fields that nothing carries out are named, never ignored', () => {
     ],
     [
       'Agent',
-      { mcp: { upstream: { url: 'https://x', oauth: { mode: 'perUser' } } } },
-      ['spec.mcp.upstream.oauth.mode'],
+      { mcp: { upstream: { url: 'https://x', oauth: { mode: 'perUser' } } }, auth: { mode: 'pwd' } },
+      [],
     ],
     ['Agent', { auth: { mode: 'pwd', usersSecretRef: { name: 'u' } } }, []],
     ['Agent', { sessions: {}, budget: { dailyTokens: 1 } }, ['spec.sessions', 'spec.budget']],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configMapKeyRef, listMap, listOf, secretKeyRef, text } from '../schema/fields.ts';
-import { atMostOne, exactlyOne, notYetValues, type Rule, withRules } from '../schema/rules.ts';
+import { atMostOne, exactlyOne, type Rule, withRules } from '../schema/rules.ts';
 
 const headerFrom = withRules(
   z.strictObject({
@@ -24,16 +24,20 @@ const caSchema = withRules(
 
 const oauthSchema = withRules(
   z.strictObject({
-    mode: notYetValues(z.enum(['clientCredentials', 'perUser']), ['perUser']).describe(
-      'clientCredentials: one identity for all callers. perUser: each caller logs in.',
-    ),
+    mode: z
+      .enum(['clientCredentials', 'perUser'])
+      .describe('clientCredentials: one identity for all callers. perUser: each caller logs in.'),
     issuer: text(2048)
       .regex(/^https:\/\/[^\s?#@]+$/, 'must be an https URL without query')
       .describe(
         'Authorization server; its host can be reached without being listed. Default: the one that the metadata of url names.',
       )
       .optional(),
-    clientId: text(1024).describe('Client id.').optional(),
+    clientId: text(1024)
+      .describe(
+        'Client id. Default, with perUser: that of a client id metadata document, or of a registration at the authorization server.',
+      )
+      .optional(),
     clientSecretRef: secretKeyRef.describe('Client secret.').optional(),
     privateKeyRef: secretKeyRef
       .describe('Private key (PEM, PKCS #8) that signs the client’s assertions, in place of a secret.')

@@ -136,6 +136,18 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
     { mcp: { upstream: { url: 'https://x.example', oauth: { mode: 'clientCredentials', clientId: 'c' } } } },
     'spec.mcp.upstream.oauth: clientCredentials needs clientId and clientSecretRef or privateKeyRef',
   ],
+  [
+    { mcp: { upstream: { url: 'https://x.example', oauth: { mode: 'perUser' } } } },
+    'spec.auth: mcp.upstream.oauth.mode perUser needs to know who calls; set auth.mode to pwd, sso or guest',
+  ],
+  [
+    {
+      mcp: { upstream: { url: 'https://x.example', oauth: { mode: 'perUser' } } },
+      auth: { mode: 'guest' },
+      runtime: { replicas: 2 },
+    },
+    'spec.runtime: mcp.upstream.oauth.mode perUser keeps logins where it runs; set runtime.replicas to 1',
+  ],
   [{ mcp: { upstream: { port: 70_000 } } }, 'spec.mcp.upstream.port: must be at most 65535'],
   [{ mcp: { maxParallelTasks: 0 } }, 'spec.mcp.maxParallelTasks: must be at least 1'],
   [tool({ command: undefined }), 'spec.mcp.tools[0].command: is required; it must be text or a list'],

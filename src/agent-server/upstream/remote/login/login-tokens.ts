@@ -59,6 +59,7 @@ export class LoginTokens implements Tokens {
   #named: readonly string[] = [];
   #asked: ReadonlySet<string>;
   #isOver = false;
+  #wantsMore = false;
   #refreshing: Promise<TokenSet | undefined> | undefined;
   #visiting: Promise<TokenSet> | undefined;
   #failed: { readonly error: unknown; readonly count: number; readonly notBefore: number } | undefined;
@@ -72,6 +73,11 @@ export class LoginTokens implements Tokens {
   /** There are tokens, and the server has not refused them. */
   get isLoggedIn(): boolean {
     return this.#set !== undefined && !this.#isOver;
+  }
+
+  /** Something was refused for want of a scope that a login would ask for. */
+  get wantsMore(): boolean {
+    return this.#wantsMore;
   }
 
   async current(): Promise<string | undefined> {
@@ -106,6 +112,7 @@ export class LoginTokens implements Tokens {
     const { visit } = this.#options;
     if (visit === undefined) {
       if (challenge.status === 401) this.#isOver = true;
+      else this.#wantsMore = true;
       throw loginNeeded(this.#options.url);
     }
     this.#visiting ??= this.#visit(visit).finally(() => {
@@ -182,6 +189,7 @@ export class LoginTokens implements Tokens {
   #use(set: TokenSet | undefined): void {
     this.#set = set;
     this.#isOver = false;
+    this.#wantsMore = false;
     this.#options.keep?.(set);
   }
 

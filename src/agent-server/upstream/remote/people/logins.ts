@@ -17,7 +17,7 @@ export function createLogins({ people, host, changed }: LoginsOptions): Logins {
     const state = () => ({ host, isLoggedIn: person.tokens.isLoggedIn });
     switch (request.action) {
       case 'look':
-        return state();
+        return { host, isLoggedIn: person.tokens.isLoggedIn && !person.tokens.wantsMore };
       case 'begin': {
         const { redirectUri, document } = request;
         const url = await person.begin({ redirectUri, document });

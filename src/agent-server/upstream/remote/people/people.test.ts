@@ -136,14 +136,17 @@ test(
   'a tool that wants more scopes leads to a login that asks for them beside the old ones',
   bounded,
   async (t) => {
-    const { remote, call, logIn } = await peoplePlace(t);
+    const { remote, call, logIn, logins } = await peoplePlace(t);
     await logIn('alice');
     assert.equal(remote.scopeOf.get('alice'), 'read');
     assert.equal((await refusalOf(call('alice', 'write'))).code, -32042);
     assert.equal(textOf(await call('alice', 'whoami')), 'alice', 'the others go on');
+    const look = () => logins(userOf(contextOf('alice')), { action: 'look' });
+    assert.equal((await look()).isLoggedIn, false, 'the page leads there');
     await logIn('alice');
     assert.equal(remote.scopeOf.get('alice'), 'read write');
     assert.equal(textOf(await call('alice', 'write')), 'alice');
+    assert.equal((await look()).isLoggedIn, true);
   },
 );
 
