@@ -29,7 +29,7 @@ export function refuse(
   const login = `/auth/login?${new URLSearchParams({ returnTo: `${path}${search}` })}`;
   closeBehindBody({ request, response }, services.clock);
   response.setHeader('cache-control', 'no-store');
-  if (canLogIn && isBrowsing(request)) {
+  if (canLogIn && details === notAuthenticated && isBrowsing(request)) {
     response.writeHead(302, { location: login, 'content-length': 0 }).end();
     return false;
   }
