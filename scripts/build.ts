@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 // Bundles the programs that run without the checkout. With names as arguments only those; `app` is a name, too.
 
@@ -153,6 +153,48 @@ export async function buildApp(folder = join(root, 'dist/app')): Promise<string>
   await mkdir(dirname(folder), { recursive: true });
   await rename(temporary, folder);
   return folder;
+}
+
+/** The packages (`name@version`) of which something is in a bundle, by bundle. Writes nothing. */
+export async function bundledPackages(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const entries = [
+    ...programs.map((name) => [`${name}.mjs`, `src/main/${name}.ts`] as const),
+    ...Object.entries(appEntries).map(([name, path]) => [`app/${name}.mjs`, path] as const),
+  ];
+  // Together, which costs a third of each alone; what they share is in chunks.
+  const entryPoints = Object.fromEntries(entries.map(([bundle, path]) => [bundle, join(root, path)]));
+  const options = { ...common, entryPoints, splitting: true, outdir: join(root, 'dist/list') };
+  const { metafile } = await build({ ...options, write: false, metafile: true });
+  const found = entries.map(async ([bundle, path]) => {
+    const output = Object.keys(metafile.outputs).find((name) => metafile.outputs[name]?.entryPoint === path);
+    const folders = new Set(filesIn(metafile.outputs, output ?? '', new Set()).map(packageOf));
+    const packages = [...folders].filter((folder) => folder !== undefined).map(nameAndVersion);
+    return [bundle, (await Promise.all(packages)).sort()] as const;
+  });
+  return new Map(await Promise.all(found));
+}
+
+/** The files of which something is in an output, or in one that it imports. */
+function filesIn(outputs: Metafile['outputs'], name: string, seen: Set<string>): string[] {
+  const output = outputs[name];
+  if (output === undefined || seen.has(name)) return [];
+  seen.add(name);
+  const own = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  return [
+    ...own.map(([file]) => file),
+    ...output.imports.flatMap(({ path }) => filesIn(outputs, path, seen)),
+  ];
+}
+
+/** The folder of the package that a file is of. */
+function packageOf(path: string): string | undefined {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+}
+
+async function nameAndVersion(folder: string): Promise<string> {
+  const text = await readFile(resolve(process.cwd(), folder, 'package.json'), 'utf8');
+  const { name, version } = JSON.parse(text) as { name: string; version: string };
+  return `${name}@${version}`;
 }
 
 async function sizeOf(path: string): Promise<number> {
