@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type InjectOptions, inject, type Response } from 'light-my-request';
 import type { Agent } from '#api/agent.ts';
 import type { Route } from '#api/route.ts';
 import { systemClock } from '#kit/clock.ts';
@@ -59,7 +59,7 @@ export interface TestRouter extends Router {
   readonly tables: EditableTables;
   readonly agents: readonly FakeAgent[];
   /** Sends a request without a connection. */
-  readonly inject: FastifyInstance['inject'];
+  readonly inject: (options: InjectOptions) => Promise<Response>;
   /** Starts the router on a loopback port and gives its address. */
   listen(): Promise<string>;
 }
@@ -85,20 +85,12 @@ export async function startTestRouter(
     await router.close();
     await Promise.all(agents.map((agent) => agent.stop()));
   });
-  const { inject } = injector(router);
-  return { ...router, tables, agents, inject, listen: () => listenOn(t, router) };
-}
-
-/** fastify's injection of requests, in front of all of the router. */
-function injector({ handle }: Router): Pick<FastifyInstance, 'inject'> {
-  const app = fastify();
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_, payload, done) => done(null, payload));
-  app.all('*', (request, reply) => {
-    reply.hijack();
-    handle(request.raw, reply.raw);
-  });
-  return { inject: app.inject.bind(app) };
+  const { handle } = router;
+  return {
+    ...{ ...router, tables, agents },
+    inject: (options) => inject(handle, options),
+    listen: () => listenOn(t, router),
+  };
 }
 
 const masters = [master];
