@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { missingRemote } from '#test/fixtures/remote/remote-place.ts';
 import { runProgram } from '#test/fixtures/workspace/workspace.ts';
 
@@ -15,7 +15,15 @@ const canEnter =
   process.getuid?.() === 0 && spawnSync('unshare', [...enter, 'ip link set lo up']).status === 0;
 const skip = missingRemote ?? (canEnter ? false : 'needs root, unshare(1) and ip(8)');
 
-test('an agent that is a server elsewhere, in a workspace', { skip, timeout: 400_000 }, async (t) => {
+const options = { skip, timeout: 400_000 };
+
+test('an agent that is a server elsewhere, in a workspace', options, (t) => runInside(t, 'inside.ts'));
+
+test('an agent that is a server elsewhere at which each caller logs in, in a workspace', options, (t) =>
+  runInside(t, 'people.ts'),
+);
+
+async function runInside(t: TestContext, name: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'remote-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const hosts = join(folder, 'hosts');
@@ -31,10 +39,10 @@ test('an agent that is a server elsewhere, in a workspace', { skip, timeout: 400
     `mount --bind ${hosts} /etc/hosts`,
     'exec "$@"',
   ];
-  const program = join(import.meta.dirname, 'remote/inside.ts');
+  const program = join(import.meta.dirname, 'remote', name);
   // The runner of this file must not take the other's report for its own.
   const { NODE_TEST_CONTEXT: _runner, ...env } = process.env;
   const command = [...enter, script.join('; '), 'sh', process.execPath, program];
   const { code, stdout, stderr } = await runProgram('unshare', command, env);
   assert.equal(code, 0, `${stdout}\n${stderr}`);
-});
+}

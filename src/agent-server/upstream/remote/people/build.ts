@@ -34,7 +34,10 @@ export function buildPeopleUpstream(options: PeopleUpstreamOptions): { source: S
   const { namespace, name } = config.agent;
   const page = `/auth/upstream/${namespace}/${name}`;
   const folder = join(config.paths.workspace, folderName);
-  const vault = openVault({ folder, keys, owner: [config.agent.principal, href], log });
+  const vault = openVault({
+    ...{ folder, keys, log, now: () => clock.now() },
+    owner: [config.agent.principal, href],
+  });
   const people = holdPeople({ ...place.flow, clientId, scopes, vault, clock, log });
   const source = createPeopleSource({
     ...{ people, vault, host, page, clock, random, end: place.end },

@@ -180,3 +180,14 @@ test('who logs out is logged out at the server too', bounded, async (t) => {
   assert.equal((await refusalOf(call('alice', 'whoami'))).code, -32042);
   assert.equal(textOf(await call('bob', 'whoami')), 'bob');
 });
+
+test('a person of an issuer is one however they show it, and nobody of another realm is that person', () => {
+  const nameIn = (realm: string) => {
+    const { claims } = contextOf('https://idp.test#1');
+    return userOf({ claims: claims && { ...claims, usr: claims.usr && { ...claims.usr, realm } } });
+  };
+  assert.equal(nameIn('https://idp.test client'), nameIn('https://idp.test'));
+  assert.notEqual(nameIn('https://other.test client'), nameIn('https://idp.test'));
+  assert.notEqual(nameIn('default/people'), nameIn('https://idp.test'));
+  assert.notEqual(nameIn('other/people'), nameIn('default/people'));
+});

@@ -63,10 +63,8 @@ export async function peoplePlace(
   const key = { kid: 'k', secret: Buffer.alloc(32, uid) };
   const keys = () => [key];
   const vault = openVault({
-    folder: join(folder, 'logins'),
-    keys,
+    ...{ folder: join(folder, 'logins'), keys, log: silentLog, now: () => systemClock.now() },
     owner: ['demo', url.href],
-    log: silentLog,
   });
   const people = other(holdPeople({ ...at.flow, clientId: undefined, scopes: undefined, vault }));
   const common = {

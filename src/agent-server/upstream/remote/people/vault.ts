@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '#kit/digest.ts';
 import { messageOf } from '#kit/errors.ts';
@@ -15,6 +15,8 @@ export interface VaultOptions {
   /** What everything in it belongs to: something else opens nothing. */
   readonly owner: readonly string[];
   readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /**
@@ -32,10 +34,11 @@ export interface Vault {
 /** Characters of one sealed file. */
 const longest = 4 * 1024 * 1024;
 
-export function openVault({ folder, keys, owner, log }: VaultOptions): Vault {
+export function openVault({ folder, keys, owner, log, now }: VaultOptions): Vault {
   const pathOf = (name: string) => join(folder, `${sha256Hex(name).slice(0, 40)}.sealed`);
   const purposeOf = (name: string) => JSON.stringify(['upstream-login', ...owner, name]);
   let last: Promise<void> = Promise.resolve();
+  forgetOld(folder, now());
 
   async function store(name: string, value: object | undefined): Promise<void> {
     try {
@@ -62,6 +65,17 @@ export function openVault({ folder, keys, owner, log }: VaultOptions): Vault {
     },
     settled: () => last,
   };
+}
+
+/** Milliseconds after which nobody comes back for what was not renewed meanwhile; guests never do. */
+const longestKept = 180 * 24 * 3_600_000;
+
+function forgetOld(folder: string, now: number): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (now - statSync(path).mtimeMs > longestKept) rmSync(path, { force: true });
+  }
 }
 
 const known = new WeakMap<WireKey, WireKey>();
