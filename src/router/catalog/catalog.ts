@@ -34,7 +34,13 @@ export interface Catalog {
 export interface CatalogOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly fetch: (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
+  /** `before`: what it listed last; given back where it lists the same. */
+  readonly fetch: (
+    target: Target,
+    kind: CatalogKind,
+    signal: AbortSignal,
+    before?: readonly Item[],
+  ) => Promise<readonly Item[]>;
   readonly listTimeoutMs: number;
   readonly listMaxAgeMs: number;
   /** Agents that are asked at the same time for what they list now, before somebody wants to know. Default: none. */
@@ -206,7 +212,8 @@ class LazyCatalog implements Catalog {
       known.failures = failed;
       this.version += 1;
     };
-    const part = fetch(target, kind, deadline.signal).then(
+    const before = this.#last.get(target.identity.uid)?.get(kind);
+    const part = fetch(target, kind, deadline.signal, before).then(
       (items): Part => {
         settle(listMaxAgeMs, 0);
         this.#remember(target, kind, items);

@@ -7,7 +7,7 @@ import { anonymous } from '../caller.ts';
 import { RouterError } from '../errors.ts';
 import type { RouterLimits } from '../limits.ts';
 import { readAnswer } from '../mcp/read-answer.ts';
-import { collect } from '../upstream/collect.ts';
+import { type Answer, collect } from '../upstream/collect.ts';
 import type { AgentCall, Sender } from '../upstream/send.ts';
 import { isPlain, notePlain } from './clean-once.ts';
 import { type CatalogKind, type Item, type ListKind, listKinds } from './list-kinds.ts';
@@ -22,14 +22,25 @@ export interface FetchOptions {
 
 /**
  * Everything that an agent lists of one kind, or the one thing that it says of itself, in the stateless era so that
- * no session is made. An agent that does not know the method has none. Rejects with RouterError.
+ * no session is made. An agent that does not know the method has none. `before` is what it listed when it was last
+ * asked, and the very answer when it says the same again. Rejects with RouterError.
  */
-export type FetchItems = (target: Target, kind: CatalogKind, signal: AbortSignal) => Promise<Item[]>;
+export type FetchItems = (
+  target: Target,
+  kind: CatalogKind,
+  signal: AbortSignal,
+  before?: readonly Item[],
+) => Promise<readonly Item[]>;
+
+/** In which words a list was said that came on one page. */
+const wordsOf = new WeakMap<readonly Item[], string>();
 
 export function createFetchItems(options: FetchOptions): FetchItems {
   const fetcher = { ...options, firstPages: createQuestions(options.version) };
-  return (target, kind, signal) =>
-    kind === 'about' ? fetchAbout(fetcher, target, signal) : fetchList(fetcher, target, kind, signal);
+  return (target, kind, signal, before) =>
+    kind === 'about'
+      ? fetchAbout(fetcher, target, signal)
+      : fetchList(fetcher, { target, kind, signal, before });
 }
 
 interface Fetcher extends FetchOptions {
@@ -38,16 +49,22 @@ interface Fetcher extends FetchOptions {
 }
 
 async function fetchAbout(fetcher: Fetcher, target: Target, signal: AbortSignal): Promise<Item[]> {
-  const about = await ask(fetcher, target, fetcher.firstPages('server/discover'), signal);
-  return about === undefined ? [] : [about.result];
+  const said = await hear(fetcher, target, fetcher.firstPages('server/discover'), signal);
+  const about = resultIn(fetcher, target, said);
+  return about === undefined ? [] : [about];
+}
+
+interface Asked {
+  readonly target: Target;
+  readonly kind: ListKind;
+  readonly signal: AbortSignal;
+  readonly before: readonly Item[] | undefined;
 }
 
 async function fetchList(
   fetcher: Fetcher,
-  target: Target,
-  kind: ListKind,
-  signal: AbortSignal,
-): Promise<Item[]> {
+  { target, kind, signal, before }: Asked,
+): Promise<readonly Item[]> {
   const { method, member, key } = listKinds[kind];
   const items: Item[] = [];
   const { listBytes, listItems, listPages, nameChars } = fetcher.limits;
@@ -58,9 +75,11 @@ async function fetchList(
   do {
     const question =
       cursor === undefined ? fetcher.firstPages(method) : questionOf(fetcher.version, method, { cursor });
-    const answer = await ask(fetcher, target, question, signal);
-    if (answer === undefined) return items;
-    const { result, text } = answer;
+    const said = await hear(fetcher, target, question, signal);
+    const { text } = said;
+    if (cursor === undefined && before !== undefined && wordsOf.get(before) === text) return before;
+    const result = resultIn(fetcher, target, said);
+    if (result === undefined) return items;
     bytes += text.length;
     if (++pages > listPages) throw answerError(target, `its ${member} are on more than ${listPages} pages`);
     if (bytes > listBytes) throw answerError(target, `its ${member} are longer than ${listBytes} bytes`);
@@ -74,6 +93,7 @@ async function fetchList(
     if (items.length > listItems) throw answerError(target, `it lists more than ${listItems} ${member}`);
     const next = result['nextCursor'];
     cursor = typeof next === 'string' && next !== cursor ? next : undefined;
+    if (cursor === undefined && pages === 1) wordsOf.set(items, text);
   } while (cursor !== undefined);
   if (plain) notePlain(items);
   return items;
@@ -117,27 +137,26 @@ function questionOf(version: string, method: string, params: Readonly<Record<str
   };
 }
 
-interface Answered {
-  readonly result: Record<string, unknown>;
-  /** The whole answer as it came. */
-  readonly text: string;
-}
-
-async function ask(
+/** The agent's answer as it came. */
+function hear(
   { sender, limits }: Fetcher,
   target: Target,
   question: Question,
   signal: AbortSignal,
-): Promise<Answered | undefined> {
+): Promise<Answer> {
   const call = {
     ...question,
     agent: `${target.namespace}/${target.name}`,
     silenceMs: limits.listTimeoutMs,
   };
-  const collected = await collect(sender, call, { maxBytes: limits.listBytes, signal });
-  const answer = readAnswer(collected, 1, { agent: target.name, maxDepth: limits.jsonDepth });
+  return collect(sender, call, { maxBytes: limits.listBytes, signal });
+}
+
+/** What the answer says; undefined when the agent does not know the method. */
+function resultIn({ limits }: Fetcher, target: Target, said: Answer): Record<string, unknown> | undefined {
+  const answer = readAnswer(said, 1, { agent: target.name, maxDepth: limits.jsonDepth });
   if (answer === undefined) throw answerError(target, 'it sent no JSON-RPC answer');
-  if ('result' in answer) return { result: answer.result, text: collected.text };
+  if ('result' in answer) return answer.result;
   if (answer.error.code === errorCodes.methodNotFound) return undefined;
   throw answerError(target, answer.error.message);
 }

@@ -27,7 +27,7 @@ export function createToolWatch(log: Log): ToolWatch {
   }
   return {
     look(target, kind, { items, before }) {
-      if (kind === 'about') return;
+      if (kind === 'about' || items === before) return;
       lookForHidden(target, kind, items);
       const changed = kind === 'tools' && before !== undefined ? changedNames(before, items) : [];
       if (changed.length > 0)

@@ -109,3 +109,21 @@ test('a list that could not be made is made anew for whoever asks next', async (
     ['echo'],
   );
 });
+
+test('a list whose agents list the same is the same, with all that was made of it', async () => {
+  const { clock, catalog, views, surface } = stage();
+  const list = { agent: 'a', items: [{ name: 'echo' }] };
+  const given = { a: list, slow: { agent: 'slow', items: [{ name: 'late' }] } };
+  catalog.part = async ({ name }) => given[name === 'a' ? 'a' : 'slow'];
+  const first = await views.of(surface, 'tools');
+  first.memo.set('made', 'of it');
+  catalog.version += 1;
+  const second = await views.of(surface, 'tools');
+  assert.equal(second, first);
+  given.a = { agent: 'a', items: [{ name: 'echo' }] };
+  catalog.version += 1;
+  const third = await views.of(surface, 'tools');
+  assert.notEqual(third, first, 'another list is another one, whatever it says');
+  assert.equal(third.memo.size, 0);
+  assert.equal(clock.pending, 0);
+});

@@ -45,6 +45,9 @@ interface Kept {
   readonly version: number;
   readonly freshUntil: number;
   readonly view: View;
+  /** What it was made of: as long as agents list the same, everything that was made of the list stays. */
+  readonly parts: readonly Part[];
+  readonly merged: View;
 }
 
 interface Making {
@@ -134,14 +137,16 @@ class KeptViews implements Views {
     const table = tables.current();
     const there: Target[] = [];
     const parts = await this.#parts(surface, kind, there);
-    const merged = mergeParts(parts, surface, kind);
-    const view = kind === 'tools' ? await this.#withUiLinks(merged, surface) : merged;
     const kept = this.#kept[kind];
+    const before = kept.get(placeOf(surface));
+    const isSame = before?.surface === surface && areSameParts(before.parts, parts);
+    const merged = isSame ? before.merged : mergeParts(parts, surface, kind);
+    const view = kind === 'tools' ? await this.#withUiLinks(merged, surface) : merged;
     if (kept.size > mostKept) kept.clear();
     // What an agent said before the table changed may be what it says no more.
     const version = tables.current() === table ? catalog.version : -1;
     const freshUntil = catalog.freshUntil(there, kind);
-    kept.set(placeOf(surface), { surface, version, freshUntil, view });
+    kept.set(placeOf(surface), { surface, version, freshUntil, view, parts, merged });
     this.#making[kind].delete(surface);
     onView?.(surface, kind, view);
     return view;
@@ -202,6 +207,19 @@ class KeptViews implements Views {
     const rules = this.#rules(surface, resources, templates);
     return rules === undefined ? view : exposeUiLinks(view, rules);
   }
+}
+
+/** True when every agent gave the very list that it gave before, or failed in the same way. */
+function areSameParts(before: readonly Part[], parts: readonly Part[]): boolean {
+  return (
+    before.length === parts.length &&
+    parts.every((part, index) => {
+      const old = before[index];
+      if (old === undefined || old.agent !== part.agent) return false;
+      if ('items' in part) return 'items' in old && old.items === part.items;
+      return 'error' in old && old.error === part.error && old.last === part.last;
+    })
+  );
 }
 
 /** What stays the same when the surface's agents or rules change. */
