@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addApply } from './commands/apply.ts';
+import { addBlob } from './commands/blob.ts';
 import { addCall } from './commands/call.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConnect } from './commands/connect.ts';
@@ -48,6 +49,7 @@ const verbs = [
   addCall,
   addTask,
   addTop,
+  addBlob,
   addUser,
   addKeys,
   addConnect,

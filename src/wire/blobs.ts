@@ -36,6 +36,17 @@ export function blobIn(
   return match?.[2] === undefined ? undefined : { agent: match[1], id: match[2] };
 }
 
+/**
+ * Which replica has the first blob that a text names, `blobs/<id>`; undefined where it names none, or any instance has
+ * it. Almost every text names none, which costs next to nothing.
+ */
+export function slotNamedIn(text: string): number | undefined {
+  const at = text.indexOf('blobs/');
+  if (at < 0) return undefined;
+  const id = /blobs\/([0-9a-f]{48})(?![0-9a-f])/.exec(text.slice(at))?.[1];
+  return id === undefined ? undefined : slotOfBlob(id);
+}
+
 /** What is told of a blob (Ploinky contract, §7, and more). */
 export interface BlobInfo {
   readonly id: string;

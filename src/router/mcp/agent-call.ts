@@ -5,6 +5,7 @@ import { encodeHeaderValue, nameHeaderOf } from '#mcp/headers.ts';
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest, type Params } from '#mcp/jsonrpc.ts';
 import { slotOfTask, splitTaskId } from '#mcp/tasks/ids.ts';
 import { bindMessage, streamBinding } from '#wire/binding.ts';
+import { slotNamedIn } from '#wire/blobs.ts';
 import type { Caller } from '../caller.ts';
 import type { Lane } from '../upstream/agent-pool.ts';
 import { mcpRequestHeaders } from '../upstream/headers.ts';
@@ -23,19 +24,25 @@ export function callWith(
   },
 ): AgentCall {
   const { speaker, text } = options;
+  const body = text ?? JSON.stringify(message);
+  const slot = 'method' in message && namesFiles.has(message.method) ? slotNamedIn(body) : undefined;
   return {
     agent,
     ...('method' in message ? goesOnAt(message.params) : placed(splitParkState(message.id)?.instance)),
     method: 'POST',
     path: '/mcp',
     headers: { ...mcpRequestHeaders(options.headers), 'content-type': 'application/json' },
-    body: text ?? JSON.stringify(message),
+    body,
+    ...(slot !== undefined && { slot }),
     binding: bindMessage(message),
     caller: speaker.caller,
     mcp: wireContext(speaker),
     lane: laneOf(message),
   };
 }
+
+/** A file that these name is at one replica. */
+const namesFiles = new Set(['tools/call', 'resources/read']);
 
 /** What ends a task, or gives it what it waits for, must not wait for it. */
 const forTasks = new Set(['tasks/cancel', 'tasks/update']);

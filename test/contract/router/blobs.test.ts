@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '#agent-server/testing/harness.ts';
+import { metaKeys } from '#mcp/eras.ts';
 import { masterKey } from '#wire/testing.ts';
 import { agentAt, type Instance, startInstance, startReplica } from './replicas.ts';
 
@@ -14,6 +15,18 @@ import { agentAt, type Instance, startInstance, startReplica } from './replicas.
 
 const limits = { timeout: 60_000 };
 const masters = [masterKey(1)];
+const statelessMeta = {
+  [metaKeys.protocolVersion]: '2026-07-28',
+  [metaKeys.clientInfo]: { name: 'test', version: '1' },
+  [metaKeys.clientCapabilities]: {},
+};
+const stateless = (uri: string) => ({
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'resources/read',
+  'mcp-name': uri,
+});
 
 interface Info {
   readonly id: string;
@@ -32,7 +45,11 @@ async function start(t: TestContext, slots: readonly (number | undefined)[] = [u
   return { ...replica, instances };
 }
 
-async function upload(url: string, body: string | Buffer | ReadableStream, headers: Record<string, string> = {}): Promise<Info> {
+async function upload(
+  url: string,
+  body: string | Buffer | ReadableStream,
+  headers: Record<string, string> = {},
+): Promise<Info> {
   const answer = await fetch(`${url}/blobs/demo`, { method: 'POST', body, headers, duplex: 'half' });
   assert.equal(answer.status, 201, await answer.clone().text());
   return (await answer.json()) as Info;
@@ -84,6 +101,20 @@ test('every replica keeps its own, an id leads to its replica, and one list has 
   );
   for (const [count, { downloadUrl }] of made.entries())
     assert.equal(await (await fetch(downloadUrl)).text(), `content ${count}`);
+  for (const { id } of made) {
+    const uri = `ploinky://demo/blobs/${id}`;
+    const read = await fetch(`${url}/mcps/demo/mcp`, {
+      method: 'POST',
+      headers: stateless(uri),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'resources/read',
+        params: { uri, _meta: statelessMeta },
+      }),
+    });
+    assert.match(await read.text(), /content \d|Y29udGVudC/, uri);
+  }
   const ids = made.map(({ id }) => id).sort();
   const list = async (query = '') =>
     (await (await fetch(`${url}/blobs/demo${query}`)).json()) as {
