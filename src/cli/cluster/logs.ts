@@ -1,9 +1,12 @@
+import type { Agent } from '#api/agent.ts';
 import { agentLabel } from '#api/labels.ts';
 import { agentResource } from '#api/resources.ts';
+import type { Redactor } from '#kit/redact.ts';
 import { isUnavailable } from '#kube/errors.ts';
 import type { Cli, Cluster } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { redactorFor } from '../secrets/known.ts';
 import { harmless, type Style } from '../terminal.ts';
 import { notInstalled } from './errors.ts';
 import { findInstallation } from './installation.ts';
@@ -41,7 +44,7 @@ export async function clusterLogs(cli: Cli, cluster: Cluster, options: ClusterLo
   const { pods, sources } = await findSources(cluster, wanted, options);
   const found = await Promise.all(sources.map((source) => readEnd(cluster.client, source, options)));
   const lines = found.flat().sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
-  const print = printer(cli, options);
+  const print = printer(cli, options, await redactorOf(cluster, options));
   print.sees(sources);
   for (const line of options.tail === 0 ? [] : lines.slice(-options.tail)) print.line(line);
   if (sources.length === 0 && !options.follow) cli.terminal.note(nothingOf(options, wanted, pods));
@@ -179,7 +182,20 @@ interface Printer {
   line(line: LogLine): void;
 }
 
-function printer({ terminal }: Cli, { timestamps }: ClusterLogOptions): Printer {
+/** Of an agent; Ploinky's own programs take out what they know before they write. */
+async function redactorOf(
+  { client, namespace }: Cluster,
+  { agent }: ClusterLogOptions,
+): Promise<Redactor | undefined> {
+  if (agent === undefined) return undefined;
+  return redactorFor(client, await client.get<Agent>(agentResource, { namespace, name: agent }));
+}
+
+function printer(
+  { terminal }: Cli,
+  { timestamps }: ClusterLogOptions,
+  redactor: Redactor | undefined,
+): Printer {
   const prefixes = new Map<string, string>();
   const pods = new Set<string>();
   const containers = new Set<string>();
@@ -200,7 +216,9 @@ function printer({ terminal }: Cli, { timestamps }: ClusterLogOptions): Printer 
         const colour = colours[prefixes.size % colours.length] ?? 'dim';
         prefixes.set(name, name === '' ? '' : `${terminal.style(colour, `[${name}]`)} `);
       }
-      terminal.print(`${prefixes.get(name)}${timestamps ? `${time} ` : ''}${harmless(text)}`);
+      terminal.print(
+        `${prefixes.get(name)}${timestamps ? `${time} ` : ''}${harmless(redactor?.text(text) ?? text)}`,
+      );
     },
   };
 }
