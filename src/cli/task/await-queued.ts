@@ -4,7 +4,7 @@ import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Router } from '../router.ts';
-import type { LiveTask } from './live-task.ts';
+import { type LiveTask, readTaskAt } from './live-task.ts';
 import { lookMs, mostMissed, readPatiently } from './read-patiently.ts';
 
 export interface QueuedCall {
@@ -31,7 +31,10 @@ export async function awaitQueued(
   let missed = 0;
   try {
     for (;;) {
-      const task = await readPatiently({ clock, router, path, signal: interrupted });
+      const task = await readPatiently({
+        ...{ clock, router, signal: interrupted },
+        read: (at) => readTaskAt(at, path, interrupted),
+      });
       missed = task === undefined ? missed + 1 : 0;
       if (task !== undefined && ended.has(task.status)) return endOf(task, metadata);
       if (missed > mostMissed)

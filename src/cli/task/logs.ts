@@ -7,6 +7,7 @@ import { followTask } from './follow-task.ts';
 import { type LiveTask, placeOf, readLiveTask } from './live-task.ts';
 import { newLogOf } from './new-log.ts';
 import { isFinished } from './phase.ts';
+import { readPatiently } from './read-patiently.ts';
 
 /** Milliseconds between two looks at a log that is followed. */
 const lookMs = 500;
@@ -40,7 +41,10 @@ export async function followLog(cli: Cli, { router, client, task: first }: Follo
       const task = latest.task();
       const place = task === undefined ? undefined : placeOf(task);
       if (place !== undefined) {
-        const live = await readLiveTask(router, { ...place, signal });
+        const live = await readPatiently({
+          ...{ clock: cli.clock, router, signal },
+          read: (at) => readLiveTask(at, { ...place, signal }),
+        });
         printer.attempt(place.taskId);
         if (live !== undefined) printer.print(live);
       }

@@ -2,7 +2,7 @@ import type { Clock } from '#kit/clock.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Router } from '../router.ts';
-import { type LiveTask, readTaskAt } from './live-task.ts';
+import type { LiveTask } from './live-task.ts';
 
 /** Milliseconds between two looks at a task. */
 export const lookMs = 500;
@@ -12,24 +12,25 @@ export const mostMissed = 60;
 export interface PatientRead {
   readonly clock: Clock;
   readonly router: Router;
-  readonly path: string;
   readonly signal: AbortSignal;
+  /** Reads it at the router, wherever that is now. */
+  readonly read: (router: Router) => Promise<LiveTask | undefined>;
 }
 
 /**
- * As `readTaskAt`, and asks again while the router cannot be reached, which may be at another URL then. Throws
+ * As `read`, and asks again while the router cannot be reached, which may be at another URL then. Throws
  * `notRunning` when it stays away.
  */
 export async function readPatiently({
   clock,
   router,
-  path,
   signal,
+  read,
 }: PatientRead): Promise<LiveTask | undefined> {
   let { url } = router;
   for (let missed = 0; ; missed += 1) {
     try {
-      return await readTaskAt({ ...router, url }, path, signal);
+      return await read({ ...router, url });
     } catch (error) {
       const away = error instanceof CliError && error.exitCode === exitCodes.notRunning;
       if (!away || missed === mostMissed) throw error;
