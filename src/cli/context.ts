@@ -108,6 +108,8 @@ export interface RunningWorkspace {
 
 export interface StartRequest {
   readonly port?: number | undefined;
+  /** Further flags of the router, each `--name=value`. */
+  readonly routerFlags?: readonly string[];
   readonly progress: (message: string) => void;
 }
 

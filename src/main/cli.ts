@@ -49,7 +49,7 @@ async function openWorkspace(folder: string): Promise<Workspace> {
     },
     running: () => findHolder(paths.running),
     wasStopped: async () => parseLease(await readFile(paths.lease, 'utf8').catch(() => ''))?.state !== 'up',
-    start: async ({ port, progress }) => {
+    start: async ({ port, progress, routerFlags = [] }) => {
       await ensureBundles(checkout, progress);
       return startWorkspace({
         paths,
@@ -57,6 +57,7 @@ async function openWorkspace(folder: string): Promise<Workspace> {
         port,
         node: process.execPath,
         watchdogMain: join(mainFolder, 'watchdog.ts'),
+        watchdogFlags: ['--router-flags', JSON.stringify(routerFlags)],
         env: process.env,
       });
     },

@@ -14,6 +14,8 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** JSON of what the controller looks up besides, which nobody else gets. */
   readonly handed: string;
+  /** Further flags of the router. */
+  readonly routerFlags?: readonly string[];
 }
 
 /** The processes of a workspace in their order of start. Secrets are in none of these command lines. */
@@ -24,6 +26,7 @@ export function workspaceProcesses({
   listenFd,
   env,
   handed,
+  routerFlags = [],
 }: ProcessOptions): ChildSpec[] {
   const program = (name: string, flags: readonly string[] = [], passFds: readonly number[] = []) => ({
     command: process.execPath,
@@ -50,7 +53,7 @@ export function workspaceProcesses({
     {
       name: 'router',
       // The first descriptor that is passed on is 3 in the router too.
-      program: program('router', ['--listen-fd', '3'], [listenFd]),
+      program: program('router', ['--listen-fd', '3', ...routerFlags], [listenFd]),
       health: { port, path: '/health' },
     },
   ];

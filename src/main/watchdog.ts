@@ -52,6 +52,7 @@ async function run(): Promise<number> {
     port: undefined,
     'main-folder': import.meta.dirname,
     'environment-fd': '',
+    'router-flags': '[]',
   });
   const handed = readHanded(flags['environment-fd']);
   const paths = await locateWorkspace(flags.workspace, process.env);
@@ -61,7 +62,10 @@ async function run(): Promise<number> {
   const pidFile = join(paths.running, 'router.pid');
   await writeFile(pidFile, `${process.pid}\n`, { mode: 0o600 });
   try {
-    return await supervise(paths, { port: Number(flags.port), mainFolder: flags['main-folder'], handed });
+    return await supervise(paths, {
+      ...{ port: Number(flags.port), mainFolder: flags['main-folder'], handed },
+      routerFlags: JSON.parse(flags['router-flags']) as string[],
+    });
   } finally {
     await removeControlGroups(paths.controlGroup);
     await removeRuntime(paths);
@@ -82,9 +86,13 @@ interface Supervised {
   readonly mainFolder: string;
   /** JSON of what may be secret of the environment. */
   readonly handed: string;
+  readonly routerFlags: readonly string[];
 }
 
-async function supervise(paths: WorkspacePaths, { port, mainFolder, handed }: Supervised): Promise<number> {
+async function supervise(
+  paths: WorkspacePaths,
+  { port, mainFolder, handed, routerFlags }: Supervised,
+): Promise<number> {
   const journal = openJournal(openLog(join(paths.logs, 'watchdog.log')), systemClock, process.pid);
   process.on('uncaughtExceptionMonitor', (error, origin) => {
     const isRejection = origin === 'unhandledRejection';
@@ -93,7 +101,15 @@ async function supervise(paths: WorkspacePaths, { port, mainFolder, handed }: Su
   const settings = settingsFromEnvironment(process.env);
   const historyFile = join(paths.running, 'restarts.json');
   const watchdog = await startWatchdog({
-    children: workspaceProcesses({ paths, port, mainFolder, listenFd, env: process.env, handed }),
+    children: workspaceProcesses({
+      paths,
+      port,
+      mainFolder,
+      listenFd,
+      env: process.env,
+      handed,
+      routerFlags,
+    }),
     settings,
     clock: systemClock,
     random: systemRandom,

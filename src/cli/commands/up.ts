@@ -16,6 +16,9 @@ interface UpOptions extends GlobalOptions {
   readonly apply?: readonly string[];
   /** Seconds. */
   readonly timeout: number;
+  readonly publicUrl?: string;
+  readonly trustProxy?: string;
+  readonly issuerHosts?: string;
 }
 
 const examples = `
@@ -34,6 +37,12 @@ export function addUp(program: Command, cli: Cli): void {
     .option('--port <number>', 'port of the router (default: 8080 or the next free one)', parsePort)
     .option('--apply <path>', 'apply this file or folder first; may be repeated', collect)
     .option('--timeout <seconds>', 'how long agents may take to be ready', parseSeconds, 600)
+    .option(
+      '--public-url <origin>',
+      'where browsers see it, behind a proxy of yours: https://agents.example.org',
+    )
+    .option('--trust-proxy <addresses>', 'proxies whose X-Forwarded-For counts')
+    .option('--issuer-hosts <hosts>', 'login providers that may be at private addresses')
     .addHelpText('after', examples)
     .action(async (_options: unknown, command: Command) => {
       await up(cli, command.optsWithGlobals<UpOptions>());
@@ -45,7 +54,11 @@ async function up(cli: Cli, options: UpOptions): Promise<void> {
   const folder = requireWorkspace('up', options, 'Install Ploinky into a cluster with `ploinky install`.');
   const workspace = await cli.openWorkspace(folder);
   const manifests = await readAll(cli, options.apply ?? []);
-  const started = await workspace.start({ port: options.port, progress: (text) => terminal.note(text) });
+  const started = await workspace.start({
+    port: options.port,
+    routerFlags: routerFlags(options),
+    progress: (text) => terminal.note(text),
+  });
   try {
     await orInterrupted(cli, started.ready);
     terminal.note(`Workspace ${workspace.root} is up: ${started.url}`);
@@ -60,6 +73,15 @@ async function up(cli: Cli, options: UpOptions): Promise<void> {
   if (options.detach) return;
   terminal.note('Press Ctrl-C to stop.');
   await stayUntilEnd(cli, workspace, started);
+}
+
+/** Checked by the router itself, which says what is wrong with one. */
+function routerFlags({ publicUrl, trustProxy, issuerHosts }: UpOptions): string[] {
+  return [
+    ...(publicUrl === undefined ? [] : [`--public-url=${publicUrl}`]),
+    ...(trustProxy === undefined ? [] : [`--trust-proxy=${trustProxy}`]),
+    ...(issuerHosts === undefined ? [] : [`--issuer-hosts=${issuerHosts}`]),
+  ];
 }
 
 async function readAll(cli: Cli, paths: readonly string[]) {
