@@ -164,4 +164,8 @@ test('a page of the login is for people in browsers: neither for keys nor for no
   const key = `Bearer plk_${keyOf('ana').id}_${secret.toString('base64url')}`;
   assert.equal((await get({ authorization: key })).status, 403);
   assert.equal((await fetch(`${base}/auth/upstream/default/other`)).status, 404);
+  const answer = await fetch(`${url}/client.json`);
+  const document = (await answer.json()) as Record<string, unknown>;
+  const told = [document['client_id'], document['redirect_uris']];
+  assert.deepEqual(told, [`${url}/client.json`, [`${url}/callback`]], 'what authorization servers read');
 });
