@@ -39,7 +39,9 @@ export function readAuthFlags(
 
 function issuerHosts(text: string): readonly string[] {
   const hosts = splitList(text);
-  const wrong = hosts.find((host) => !/^(https?:\/\/)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/.test(host));
+  const wrong = hosts.find(
+    (host) => !/^(https?:\/\/)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/.test(host),
+  );
   if (wrong === undefined) return hosts;
   throw usage(`--issuer-hosts ${wrong}`, 'Give hosts: id.example.org,http://keycloak.identity.svc:8080.');
 }
