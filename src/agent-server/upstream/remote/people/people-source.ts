@@ -13,7 +13,7 @@ import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Tool } from '#mcp/types.ts';
 import { orAbort } from '../../keeper.ts';
-import { askToLogIn, withoutLoginAnswer } from './ask-to-log-in.ts';
+import { askToLogIn, goesToLogIn, withoutLoginAnswer } from './ask-to-log-in.ts';
 import { type ServedPeopleOptions, servePeople } from './served-people.ts';
 import { nobody, userOf } from './user-of.ts';
 import type { Vault } from './vault.ts';
@@ -51,6 +51,8 @@ export function createPeopleSource(options: PeopleSourceOptions): PeopleSource {
     },
   });
 
+  const logins = awaitLogins(options);
+
   /** Throws UpstreamLoginNeeded where only a login helps. */
   async function asCaller<T>(context: CallContext, work: (source: Source) => Promise<T>): Promise<T> {
     const user = userOf(context);
@@ -83,20 +85,47 @@ export function createPeopleSource(options: PeopleSourceOptions): PeopleSource {
     onChange: changes.listen,
     async request(method, params, context) {
       try {
+        if (goesToLogIn(params)) await logins.wait(userOf(context), context.signal);
         return await serve(method, params, context);
       } catch (error) {
         if (codeOf(error) !== 'UpstreamLoginNeeded') throw error;
-        return askToLogIn(method, context, { host, page: options.page, id: random.uuid() });
+        return askToLogIn(method, params, context, { host, page: options.page, id: random.uuid() });
       }
     },
     watchTasks: (ids, context, tell) =>
       asCaller(context, async (source) => (await source.watchTasks?.(ids, context, tell)) ?? noTasks),
     endSession: (session) => served.each((source) => source.endSession?.(session)),
-    changed: served.renew,
+    async changed(user) {
+      await served.renew(user);
+      logins.tell(user);
+    },
     async close() {
       await served.close();
       await options.vault.settled();
       options.end();
+    },
+  };
+}
+
+/** How long, in milliseconds, a call waits for somebody who is away to log in. */
+const patienceMs = 25_000;
+
+function awaitLogins({ people, clock }: PeopleSourceOptions) {
+  const changed = createBroadcast<string>();
+  return {
+    tell: changed.tell,
+    /** Resolves when the person has logged in, and when that takes too long. */
+    async wait(user: string, signal: AbortSignal): Promise<void> {
+      if (user === nobody || people.get(user).tokens.isLoggedIn) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stop = changed.listen((who) => {
+        if (who === user) resolve();
+      });
+      const cancel = clock.after(patienceMs, resolve);
+      await orAbort(promise, signal).finally(() => {
+        stop();
+        cancel();
+      });
     },
   };
 }

@@ -191,3 +191,30 @@ test('a person of an issuer is one however they show it, and nobody of another r
   assert.notEqual(nameIn('default/people'), nameIn('https://idp.test'));
   assert.notEqual(nameIn('other/people'), nameIn('default/people'));
 });
+
+test(
+  'a call that says that its person goes to log in waits for that, and one whose person does not want to is over',
+  bounded,
+  async (t) => {
+    const { call, logIn, source } = await peoplePlace(t);
+    await logIn('bob');
+    const capabilities = { elicitation: { url: {} } };
+    const stateless = {
+      ...contextOf('alice'),
+      era: 'stateless',
+      revision: '2026-07-28',
+      capabilities,
+    } as const;
+    const retry = (action: string) =>
+      source.request(
+        'tools/call',
+        { name: 'whoami', arguments: {}, inputResponses: { 'ploinky-login': { action } } },
+        stateless,
+      );
+    assert.equal((await call('alice', 'whoami', stateless))['resultType'], 'input_required');
+    const waiting = retry('accept');
+    assert.match((await refusalOf(retry('decline'))).message, /Log in at/);
+    await logIn('alice');
+    assert.equal(textOf(await waiting), 'alice');
+  },
+);
