@@ -33,14 +33,20 @@ describe('the chart, rendered', options, () => {
       for (const grant of secrets) assert.notEqual(grant.namespace, undefined, JSON.stringify(grant));
     });
 
-    it(`with ${name}: routers and egress proxies reach no Secret but the master key, and no pod`, async () => {
+    it(`with ${name}: routers reach no Secret but the master key and who may log in, egress proxies the master key alone, and neither a pod`, async () => {
       const others = grantsOf(await render(helm, { values })).filter(
         ({ user }) => !user.endsWith('-controller'),
       );
       assert.ok(others.length > 0);
-      for (const { resource, name: only, verb } of others) {
+      for (const { user, resource, name: only, verb } of others) {
+        const known = user.endsWith('-router') ? ['ploinky-master', 'ploinky-auth'] : ['ploinky-master'];
         if (resource === 'secrets')
-          assert.deepEqual([only, verb], ['ploinky-master', verb === 'watch' ? verb : 'list']);
+          assert.ok(
+            known.includes(only ?? '') && ['list', 'watch'].includes(verb),
+            `${user} ${verb} ${only}`,
+          );
+        if (resource === 'configmaps')
+          assert.ok(user.endsWith('-router') && only === 'ploinky-logouts', `${user} ${verb} ${only}`);
         assert.ok(!resource.startsWith('pods'), resource);
       }
     });
