@@ -73,6 +73,8 @@ export interface AgentServerOptions {
   readonly log: Log;
   /** What is taken out of the logs of tasks; the log itself comes without. Default: nothing. */
   readonly redactor?: () => Redactor;
+  /** Frees what died young; called after some MiB of uploads. Default: it is left to the runtime. */
+  readonly reclaim?: (() => void) | undefined;
   /** Asks for no tokens at all. Development only: whoever reaches the socket may call every tool. */
   readonly withoutTokens?: boolean;
   /** The browser of the one person for whom everything is asked, where that person logs in at a remote upstream. */

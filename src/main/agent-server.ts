@@ -102,6 +102,7 @@ async function exec({ command, ...place }: Extract<Invocation, { mode: 'exec' }>
 
 async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promise<void> {
   const { startAgentServer } = await import('#agent-server/server.ts');
+  const { reclaimYoung } = await import('./reclaim-young.ts');
   const { forInstance } = await import('#agent-server/config/agent-config.ts');
   const { overImage } = await import('#agent-server/config/image-environment.ts');
   const read = forInstance(await readConfig(invocation), withSlot(invocation.instance));
@@ -113,6 +114,7 @@ async function serve(invocation: Extract<Invocation, { mode: 'serve' }>): Promis
     withoutTokens: invocation.withoutTokens,
     spawnerCommand: [process.execPath, '--max-semi-space-size=1', process.argv[1] ?? '', 'spawner'],
     startQueueThread,
+    reclaim: reclaimYoung(),
     clock: systemClock,
     random: systemRandom,
     log,

@@ -15,7 +15,7 @@ import { infoText, isExpired, readInfo } from './metadata.ts';
 import { openRoom, type Room } from './room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from './store.ts';
 import { takeBody } from './take-body.ts';
-import { createWriter } from './writer.ts';
+import { createWriter, reclaimAfter } from './writer.ts';
 
 export interface FolderStoreOptions {
   /** The agent's workspace; blobs are in `blobs` below it, each with `<id>.json` beside it. */
@@ -27,6 +27,8 @@ export interface FolderStoreOptions {
   readonly random: Random;
   /** Milliseconds without a byte after which an upload has broken off. */
   readonly idleMs: number;
+  /** Frees what died young. Default: it is left to the runtime. */
+  readonly reclaim?: (() => void) | undefined;
 }
 
 const folderName = 'blobs';
@@ -45,9 +47,11 @@ class FolderStore implements BlobStore {
   readonly #known = new Map<string, BlobInfo>();
   readonly #coming = new Set<string>();
   #looked: Promise<void> | undefined;
+  readonly #onWritten: (bytes: number) => void;
 
   constructor(options: FolderStoreOptions) {
     this.#options = options;
+    this.#onWritten = reclaimAfter(options.reclaim);
     this.#path = join(options.workspace, folderName);
     this.#usage = createUsage(options.limits);
   }
@@ -167,7 +171,7 @@ class FolderStore implements BlobStore {
     const file = await open(draft, flags, 0o640);
     try {
       const hash = createHash('sha256');
-      const write = createWriter(file);
+      const write = createWriter(file, this.#onWritten);
       const take = async (chunks: readonly Buffer[], bytes: number) => {
         room.take(bytes);
         const written = write(chunks, bytes);

@@ -184,6 +184,12 @@ test(
   },
 );
 
+test('who sends too much is told so while it still sends', limits, async (t) => {
+  const server = await serverIn(t, { maxBlobBytes: 1000 });
+  for (let round = 0; round < 5; round++)
+    assert.equal((await upload(server, 'x'.repeat(9_000_000))).status, 413);
+});
+
 test('a digest that is said is checked, and a wrong one leaves nothing', limits, async (t) => {
   const server = await serverIn(t);
   const digest = (text: string) => `sha-256=:${createHash('sha256').update(text).digest('base64')}:`;

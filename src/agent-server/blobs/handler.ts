@@ -164,17 +164,17 @@ function headersOf({ info, validators }: FoundBlob): [string, string][] {
   ];
 }
 
-/** What is left of an upload is not read: its connection ends. */
+/**
+ * What is left of an upload is read for nobody: a connection that is closed with bytes unread is reset, and the answer
+ * may be lost. Routers close it when they have the answer.
+ */
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   if (!(error instanceof BlobError)) throw error;
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  if (!request.complete) {
-    response.setHeader('connection', 'close');
-    request.resume();
-  }
+  request.resume();
   const { code, message, remedy } = error;
   sendObject(response, statusOfProblem[code], {
     error: code,

@@ -21,15 +21,17 @@ export interface BlobsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** As FolderStoreOptions. */
+  readonly reclaim?: (() => void) | undefined;
 }
 
 /** The agent's blobs, where its configuration says that they are. Looks after them from now on until it is closed. */
-export function openBlobs({ config, settings, clock, random, log }: BlobsOptions): Blobs {
+export function openBlobs({ config, settings, clock, random, log, reclaim }: BlobsOptions): Blobs {
   const limits = readBlobLimits(config.blobs?.limits ?? {});
   const { name: agent, slot } = config.agent;
   const idleMs = settings.blobIdleMs;
   const { workspace } = config.paths;
-  const store = createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs });
+  const store = createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, reclaim });
   return { store, limits, close: sweepOn(store, clock, settings.blobSweepMs, log) };
 }
 

@@ -4,7 +4,10 @@ import type { FileHandle } from 'node:fs/promises';
 const flushBytes = 64 * 1024 * 1024;
 
 /** Appends chunks to a file; the disk writes beside it. */
-export function createWriter(file: FileHandle): (chunks: readonly Buffer[], bytes: number) => Promise<void> {
+export function createWriter(
+  file: FileHandle,
+  reclaim: (() => void) | undefined,
+): (chunks: readonly Buffer[], bytes: number) => Promise<void> {
   let unflushed = 0;
   let flushing: Promise<void> | undefined;
 
@@ -21,6 +24,7 @@ export function createWriter(file: FileHandle): (chunks: readonly Buffer[], byte
   return async (chunks, bytes) => {
     await writeAll(file, chunks, bytes);
     unflushed += bytes;
+    onWritten(bytes);
     if (unflushed >= flushBytes && flushing === undefined) flush();
   };
 }
@@ -31,4 +35,18 @@ async function writeAll(file: FileHandle, chunks: readonly Buffer[], bytes: numb
   if (bytesWritten === bytes) return;
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
   for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten;
+}
+
+/** After so many bytes, what they were read into is freed: left to itself, the runtime lets a hundred MiB lie. */
+const mostLeftBytes = 16 * 1024 * 1024;
+
+/** For all writers of a store together. */
+export function reclaimAfter(reclaim: (() => void) | undefined): (bytes: number) => void {
+  let left = 0;
+  return (bytes) => {
+    left += bytes;
+    if (left < mostLeftBytes) return;
+    left = 0;
+    reclaim?.();
+  };
 }

@@ -16,4 +16,4 @@ export function createBuffers(bytes: number, kept: number): Buffers {
 }
 
 /** What files are read and written in; larger ones bring nothing. */
-export const fileBuffers = createBuffers(1024 * 1024, 16);
+export const fileBuffers = createBuffers(512 * 1024, 16);

@@ -191,3 +191,24 @@ test('what is no id, no agent or no method is refused, without an agent being as
   });
   assert.equal(foreign.status, 403);
 });
+
+test('a refusal reaches a client that still sends', limits, async (t) => {
+  const { url } = await start(t);
+  for (let round = 0; round < 5; round++) {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { 'content-length': 6 * 1024 ** 3 };
+      const sent = httpRequest(`${url}/blobs/demo`, { method: 'POST', headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+        sent.destroy();
+      });
+      sent.on('error', reject);
+      const more = () => {
+        while (!sent.destroyed && sent.write(Buffer.alloc(1_000_000)));
+      };
+      sent.on('drain', more);
+      more();
+    });
+    assert.equal(status, 413);
+  }
+});

@@ -19,7 +19,7 @@ export type ServeBlobs = (exchange: Exchange<'blobs'>) => void | Promise<void>;
 
 /** `<path>/<agent>` and `<path>/<agent>/<id>`: files in and out of the agent's workspace, streamed both ways. */
 export function blobsForwarder(services: Services): ServeBlobs {
-  const transfers = createTransfers(services.limits.blobTransfersPerAgent);
+  const transfers = createTransfers(services);
   return (exchange) => {
     const { request, response, resolution } = exchange;
     const { target, id } = resolution;
