@@ -52,6 +52,9 @@ export const routerComponent = 'router';
 /** Annotation on an Agent: with `true`, its files are also served at the router's root. */
 export const staticRootAnnotation = 'ploinky.dev/static-root';
 
+/** Annotation on Secret `ploinky-secrets`: when each of its keys was set, as JSON. */
+export const secretsChangedAnnotation = 'ploinky.dev/changed';
+
 /** Prefixes of labels and annotations that an author's podTemplate may not use. */
 export const reservedPrefixes = ['ploinky.dev/', 'app.kubernetes.io/'] as const;
 
@@ -135,6 +138,11 @@ export const documentedNames: readonly { name: string; kind: 'label' | 'annotati
     name: routerPeerAnnotation,
     kind: 'annotation',
     meaning: 'On a router’s Lease on a cluster: where other routers tell it which sessions ended.',
+  },
+  {
+    name: secretsChangedAnnotation,
+    kind: 'annotation',
+    meaning: 'On Secret `ploinky-secrets`: when `ploinky secret` set each of its keys, as JSON.',
   },
   {
     name: componentLabel,

@@ -1,3 +1,4 @@
+import { secretsChangedAnnotation } from '#api/labels.ts';
 import type { Secret } from '#api/meta.ts';
 import { secretResource } from '#api/resources.ts';
 import { secretsSecretName } from '#api/secrets.ts';
@@ -53,7 +54,6 @@ export async function whoUses<T>(
   return withSession(cli, options, use);
 }
 
-const changedAnnotation = 'ploinky.dev/changed';
 const mostTries = 5;
 
 /** The Secret's keys are the names. */
@@ -95,7 +95,7 @@ function keptOf(secret: Secret | undefined): KeptSecrets {
 
 function changesOf(secret: Secret | undefined): Readonly<Record<string, string>> {
   try {
-    const value: unknown = JSON.parse(secret?.metadata.annotations?.[changedAnnotation] ?? '{}');
+    const value: unknown = JSON.parse(secret?.metadata.annotations?.[secretsChangedAnnotation] ?? '{}');
     return isObject(value) ? (value as Record<string, string>) : {};
   } catch {
     return {};
@@ -104,6 +104,6 @@ function changesOf(secret: Secret | undefined): Readonly<Record<string, string>>
 
 function withKept(secret: Secret, { secrets, changed }: KeptSecrets): Secret {
   const data = Object.entries(secrets).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
-  const annotations = { ...secret.metadata.annotations, [changedAnnotation]: JSON.stringify(changed) };
+  const annotations = { ...secret.metadata.annotations, [secretsChangedAnnotation]: JSON.stringify(changed) };
   return { ...secret, metadata: { ...secret.metadata, annotations }, data: Object.fromEntries(data) };
 }
