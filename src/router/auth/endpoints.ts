@@ -3,7 +3,7 @@ import type { Access } from '#routing/access.ts';
 import { closeBehindBody } from '../leave-body.ts';
 import { writeJson } from '../mcp/answer.ts';
 import { writeNotFound } from '../page.ts';
-import { factsOf } from '../request.ts';
+import { factsOf, isFromAgent } from '../request.ts';
 import type { Services } from '../services.ts';
 import {
   goOn,
@@ -90,6 +90,8 @@ class Endpoints implements AuthEndpoints {
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // What runs in sandboxes is no person, and has no business to guess passwords.
+    if (isFromAgent(request)) return writeNotFound(response);
     const { path, search } = factsOf(request);
     const query = new URLSearchParams(search);
     const isWrite = request.method === 'POST' || request.method === 'PATCH';

@@ -254,3 +254,54 @@ test('a guest has a name and a role of their own for an hour', async (t) => {
   await clock.advance(hour);
   assert.equal(await isIn(cookie), false);
 });
+
+test('neither key nor cookie reaches an agent, and nobody else’s word for who calls', async (t) => {
+  const { ask, logIn, agents } = await startStand(t, { keys: [key] });
+  const { cookie } = await logIn();
+  const headers = {
+    'x-forwarded-user': 'root',
+    'x-user-id': 'root',
+    'x-ploinky-user': 'root',
+    'remote-user': 'root',
+  };
+  await ask('/demo/', { ...headers, authorization: `Bearer ${keyText}` });
+  await ask('/apis/demo/x', { ...headers, cookie, accept: 'application/json' });
+  assert.ok((agents[0]?.seen.length ?? 0) >= 2);
+  for (const seen of agents[0]?.seen ?? []) {
+    const text = JSON.stringify(seen.headers);
+    for (const mark of [keyText, 'plk_', cookie, 'root']) assert.ok(!text.includes(mark), mark);
+    assert.equal(seen.claims.usr?.id, 'local:ana');
+  }
+});
+
+test('an MCP session is its user’s: with another one’s key its id is unknown', async (t) => {
+  const other = { ...key, id: 'wxyz9876', user: 'local:bob' };
+  const users = [personNamed('ana'), personNamed('bob')];
+  const { inject } = await startStand(t, { users, keys: [key, other] });
+  const send = async (method: string, text: string, session?: string) => {
+    const about = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    };
+    const answer = await inject({
+      method: 'POST',
+      url: '/mcps/demo/mcp',
+      headers: {
+        ...{ host: 'localhost', 'content-type': 'application/json', authorization: `Bearer ${text}` },
+        accept: 'application/json, text/event-stream',
+        ...(session !== undefined && { 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' }),
+      },
+      payload: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: method === 'initialize' ? about : {},
+      }),
+    });
+    return { status: answer.statusCode, session: String(answer.headers['mcp-session-id']) };
+  };
+  const { session } = await send('initialize', keyText);
+  assert.equal((await send('tools/list', keyText, session)).status, 200, 'the control');
+  assert.equal((await send('tools/list', keyText.replace('abcd1234', 'wxyz9876'), session)).status, 404);
+});
