@@ -6,7 +6,7 @@ const flushBytes = 64 * 1024 * 1024;
 /** Appends chunks to a file; the disk writes beside it. */
 export function createWriter(
   file: FileHandle,
-  reclaim: (() => void) | undefined,
+  onWritten: (bytes: number) => void,
 ): (chunks: readonly Buffer[], bytes: number) => Promise<void> {
   let unflushed = 0;
   let flushing: Promise<void> | undefined;
