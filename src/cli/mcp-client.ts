@@ -141,12 +141,24 @@ function lost(error: unknown, { router, signal }: McpClientOptions): unknown {
   return new CliError(code, `the router at ${router.url} cannot be reached, or gave up: ${why}`);
 }
 
+function notKnown(): CliError {
+  return new CliError(
+    exitCodes.refused,
+    'the router asks who calls',
+    'Make a key with `ploinky key create NAME --user USER --agent AGENT` and set PLOINKY_API_KEY to it; one that is set does not count here.',
+  );
+}
+
 /** The JSON-RPC answer to request `id`, sent as JSON or as an event of a stream. */
 async function readAnswer(
   response: IncomingMessage,
   id: number,
   listener: McpListener = {},
 ): Promise<Members> {
+  if (response.statusCode === 401) {
+    response.resume();
+    throw notKnown();
+  }
   if (!isEventStream(response)) return parseAnswer(await text(response), response.statusCode);
   const decoder = createSseDecoder();
   for await (const chunk of response) {

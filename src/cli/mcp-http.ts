@@ -29,6 +29,7 @@ export function sendToRouter(call: HttpCall): Promise<IncomingMessage> {
           ? {}
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
         ...headers,
+        ...(router.key && { authorization: `Bearer ${router.key}` }),
       },
     });
     request.once('response', resolve);

@@ -4,6 +4,8 @@ export interface Router {
   readonly url: string;
   /** The Host to ask for, when it is not the URL's. */
   readonly host?: string | undefined;
+  /** An API key, for agents that ask who calls; never shown. */
+  readonly key?: string | undefined;
   /** Where all tools are. Undefined: as without any Route, `/mcp` for all and `/mcps/<agent>/mcp` for one. */
   readonly path?: string | undefined;
   /** It leads to a pod only while this program runs. */

@@ -67,18 +67,19 @@ function routed<T>(
   find: typeof findRouter,
   use: (router: Router, session: Session) => Promise<T>,
 ): Promise<T> {
+  const key = cli.machine.env['PLOINKY_API_KEY'];
   const target = targetOf(options, cli.calledAs);
   if (target.kind === 'workspace') {
     return withSession(cli, options, async (session) => {
       const workspace = await cli.openWorkspace(target.folder);
       const { url } = await requireRunning(workspace);
-      return use({ url, relocate: async () => (await workspace.running())?.url }, session);
+      return use({ url, key, relocate: async () => (await workspace.running())?.url }, session);
     });
   }
   return withCluster(cli, options, async (cluster) => {
     const found = await find(cli, cluster, options);
     try {
-      return await use(found, cluster);
+      return await use({ ...found, key }, cluster);
     } finally {
       await found.close();
     }

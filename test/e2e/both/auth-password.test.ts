@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { type BrowserPage, missingBrowser, startBrowser } from '#test/fixtures/browser/chromium.ts';
 import { createPlace, missingPlace, type Place } from '#test/fixtures/place/place.ts';
@@ -107,6 +108,13 @@ describe('an agent that only its users reach', { skip: missingPlace, timeout: 60
     const status = async () =>
       (await fetch(`${url}/mcps/diary/mcp`, rpc('initialize', { authorization: `Bearer ${key}` }))).status;
     await until(async () => (await status()) === 200);
+    assert.equal((await place.ploinky('call', 'diary', 'who_am_i')).code, 5, 'without it');
+    const { file, args, env } = place.start('call', 'diary', 'who_am_i');
+    const called = spawn(file, [...args], {
+      env: { ...env, PLOINKY_API_KEY: key },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    assert.equal(await text(called.stdout), 'ana (writer)\n');
     assert.doesNotMatch(await place.must('key', 'list', '--agent', 'diary', '-o', 'json'), /hash|plk_/);
     await place.must('key', 'revoke', id, '--agent', 'diary');
     await until(async () => (await status()) === 401);
@@ -119,20 +127,20 @@ async function picture(page: BrowserPage, name: string): Promise<void> {
   await page.screenshot(join(pictures, `${name}.png`));
 }
 
-async function fillIn(page: BrowserPage, text: string): Promise<void> {
+async function fillIn(page: BrowserPage, secret: string): Promise<void> {
   await page.evaluate(`
     document.querySelector('#username').value = 'ana';
-    document.querySelector('#password').value = ${JSON.stringify(text)};
+    document.querySelector('#password').value = ${JSON.stringify(secret)};
     document.querySelector('form button').click()`);
   // The page that comes after says itself whether it is another one.
   await new Promise((resolve) => setTimeout(resolve, 300));
 }
 
-async function logIn(url: string, text: string): Promise<{ status: number; cookie: string }> {
+async function logIn(url: string, secret: string): Promise<{ status: number; cookie: string }> {
   const response = await fetch(`${url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify({ username: 'ana', password: text, agent: 'diary' }),
+    body: JSON.stringify({ username: 'ana', password: secret, agent: 'diary' }),
   });
   await response.text();
   const [cookie = ''] = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '');
@@ -172,8 +180,8 @@ async function toolsOf(url: string, headers: Record<string, string>): Promise<st
   const session = begun.headers.get('mcp-session-id') ?? '';
   const version = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' };
   const answer = await fetch(`${url}/mcp`, rpc('tools/list', { ...headers, ...version }));
-  const text = (await answer.text()).replace(/^(?:event:.*\n)?data: /, '');
-  const { result } = JSON.parse(text) as { result: { tools: { name: string }[] } };
+  const body = (await answer.text()).replace(/^(?:event:.*\n)?data: /, '');
+  const { result } = JSON.parse(body) as { result: { tools: { name: string }[] } };
   return result.tools.map(({ name }) => name).sort();
 }
 
