@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
+import { fileBuffers } from '../files/buffers.ts';
 import { BlobError } from './errors.ts';
 
 export interface TakeOptions {
@@ -20,7 +21,7 @@ export interface TakeOptions {
 export function takeBody(body: Readable, options: TakeOptions): Promise<number> {
   const { batchBytes, take, clock, idleMs } = options;
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  let chunks: Buffer[] = [];
+  let gathered = gather();
   let waiting = 0;
   let all = 0;
   let taking = false;
@@ -47,11 +48,11 @@ export function takeBody(body: Readable, options: TakeOptions): Promise<number> 
   }
   function hand(): void {
     taking = true;
-    const batch = chunks;
+    const batch = gathered;
     const bytes = waiting;
-    chunks = [];
+    gathered = gather();
     waiting = 0;
-    take(batch, bytes).then(taken, fail);
+    take(batch.parts(), bytes).then(batch.release).then(taken, fail);
   }
   function taken(): void {
     taking = false;
@@ -64,7 +65,7 @@ export function takeBody(body: Readable, options: TakeOptions): Promise<number> 
   }
   function onData(chunk: Buffer): void {
     heard = clock.monotonic();
-    chunks.push(chunk);
+    gathered.add(chunk);
     waiting += chunk.length;
     all += chunk.length;
     if (waiting < batchBytes) return;
@@ -84,4 +85,36 @@ export function takeBody(body: Readable, options: TakeOptions): Promise<number> 
 
 function broken(why: string): BlobError {
   return new BlobError('Broken', `The upload broke off: ${why}`);
+}
+
+interface Gathered {
+  add(chunk: Buffer): void;
+  parts(): Buffer[];
+  /** When nobody reads the parts any more. */
+  release(): void;
+}
+
+/** Copies chunks into buffers that are used again: those that wait would live too long to be freed cheaply. */
+function gather(): Gathered {
+  const buffers: Buffer[] = [];
+  let free = 0;
+  return {
+    add(chunk) {
+      for (let at = 0; at < chunk.length; ) {
+        if (free === 0) buffers.push(fileBuffers.take());
+        const last = buffers.at(-1) ?? Buffer.alloc(0);
+        if (free === 0) free = last.length;
+        const copied = chunk.copy(last, last.length - free, at);
+        free -= copied;
+        at += copied;
+      }
+    },
+    parts: () =>
+      buffers.map((buffer, index) =>
+        index === buffers.length - 1 ? buffer.subarray(0, buffer.length - free) : buffer,
+      ),
+    release() {
+      for (const buffer of buffers.splice(0)) fileBuffers.give(buffer);
+    },
+  };
 }
