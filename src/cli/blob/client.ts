@@ -36,7 +36,12 @@ function send({ router, method, path, headers, body, signal }: BlobCall): Promis
   const start = router.url.startsWith('https:') ? httpsRequest : httpRequest;
   const request = start(`${router.url}${path}`, {
     ...{ method, signal, agent: false },
-    headers: { ...headers, ...(router.host !== undefined && { host: router.host }) },
+    headers: {
+      accept: 'application/json, */*',
+      ...headers,
+      ...(router.host !== undefined && { host: router.host }),
+      ...(router.key && { authorization: `Bearer ${router.key}` }),
+    },
   });
   request.once('response', resolve).on('error', reject);
   if (body === undefined) request.end();
