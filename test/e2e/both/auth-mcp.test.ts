@@ -7,17 +7,18 @@ import {
   type IdentityProvider,
   missingProvider,
   startIdentityProvider,
+  valuesForProviders,
 } from '#test/fixtures/oidc/identity-provider.ts';
 import { type AuthorizedClient, connectAuthorized } from '#test/fixtures/oidc/mcp-client.ts';
 import { personNamed } from '#test/fixtures/oidc/person.ts';
-import { createPlace, missingPlace, type Place, placeKind } from '#test/fixtures/place/place.ts';
+import { createPlace, missingPlace, ownAddress, type Place } from '#test/fixtures/place/place.ts';
 
 // MCP clients that come with a token of an issuer: the SDK's own OAuth client with npm's oidc-provider, and tokens that must not count.
 
 const skip =
-  placeKind === 'cluster'
-    ? 'the identity provider is on this machine, which the routers in pods do not reach'
-    : missingPlace || (missingProvider ?? false);
+  missingPlace ||
+  (missingProvider ?? false) ||
+  (ownAddress === undefined && 'this machine is in no network that the routers in pods reach');
 
 function agent(name: string, issuers: readonly object[]): string {
   return JSON.stringify({
@@ -49,13 +50,17 @@ describe('MCP authorization', { skip, timeout: 300_000 }, () => {
   let url = '';
   let client: AuthorizedClient;
   const ends: (() => unknown)[] = [];
+  const newIssuer = () => startIssuer({ after: (end: () => unknown) => ends.push(end) } as never, ownAddress);
   before(async () => {
-    provider = await startIdentityProvider({ router: 'http://localhost' });
-    issuer = await startIssuer({ after: (end: () => unknown) => ends.push(end) } as never);
-    place = await createPlace({ examples: [] });
+    provider = await startIdentityProvider({ router: 'http://localhost', host: ownAddress });
+    issuer = await newIssuer();
+    place = await createPlace({
+      examples: [],
+      values: (at) => [`router.publicUrl=${at}`, ...valuesForProviders(ownAddress ?? '')],
+    });
     const issuers = [provider.issuer, issuer.url].map((at) => ({ url: at, scopes: ['mcp:tools'] }));
     const file = join(place.folder, 'desk.yaml');
-    await writeFile(file, ['desk', 'other'].map((name) => agent(name, issuers)).join('\n---\n'));
+    await writeFile(file, ['desk', 'other'].map((name) => `---\n${agent(name, issuers)}\n`).join(''));
     url = `${await place.up(file)}/mcps/desk/mcp`;
   });
   after(async () => {
@@ -85,7 +90,7 @@ describe('MCP authorization', { skip, timeout: 300_000 }, () => {
   }
 
   it('is found, registered for and agreed to by the SDK’s client, for this endpoint alone', async () => {
-    client = await connectAuthorized(url, personNamed('ana'));
+    client = await connectAuthorized(url, personNamed('ana'), provider.near);
     const [visit] = client.visits;
     assert.equal(client.visits.length, 1);
     assert.equal(visit?.searchParams.get('resource'), url);
@@ -121,7 +126,7 @@ describe('MCP authorization', { skip, timeout: 300_000 }, () => {
 
   it('refuses tokens for others, of others, and those that expired', async () => {
     const now = Math.floor(Date.now() / 1000);
-    const stranger = await startIssuer({ after: (end: () => unknown) => ends.push(end) } as never);
+    const stranger = await newIssuer();
     assert.equal(await ask(url), '401');
     assert.equal(await ask(url, await issuer.sign({ aud: url })), '200');
     assert.equal(await ask(url.replace('desk', 'other'), client.token()), '401 invalid_token');
@@ -141,8 +146,10 @@ describe('MCP authorization', { skip, timeout: 300_000 }, () => {
   it('lets a person say no', async () => {
     const refusing = {
       visit: async (location: string) =>
-        new URL(`${new URL(location).searchParams.get('redirect_uri')}?error=access_denied`),
+        new URL(
+          `${new URL(location).searchParams.get('redirect_uri')}?error=access_denied&iss=${provider.issuer}`,
+        ),
     };
-    await assert.rejects(connectAuthorized(url, refusing));
+    await assert.rejects(connectAuthorized(url, refusing, provider.near), /access_denied/);
   });
 });

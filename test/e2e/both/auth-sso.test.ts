@@ -13,16 +13,18 @@ import {
   type IdentityProvider,
   missingProvider,
   startIdentityProvider,
+  valuesForProviders,
 } from '#test/fixtures/oidc/identity-provider.ts';
-import { createPlace, missingPlace, type Place, placeKind } from '#test/fixtures/place/place.ts';
+import { createPlace, missingPlace, ownAddress, type Place } from '#test/fixtures/place/place.ts';
 import { checkout } from '#test/fixtures/workspace/workspace.ts';
 
 // The agent of examples/sso and its identity provider, as a person at a browser meets them.
 
 const skip =
-  placeKind === 'cluster'
-    ? 'the identity provider is on this machine, which the routers in pods do not reach'
-    : missingPlace || missingBrowser || (missingProvider ?? false);
+  missingPlace ||
+  missingBrowser ||
+  (missingProvider ?? false) ||
+  (ownAddress === undefined && 'this machine is in no network that the routers in pods reach');
 
 /** Nobody listens at its provider. */
 const lost = JSON.stringify({
@@ -30,7 +32,7 @@ const lost = JSON.stringify({
   kind: 'Agent',
   metadata: { name: 'lost' },
   spec: {
-    auth: { mode: 'sso', sso: { issuer: 'http://localhost:9', clientId: 'ploinky' } },
+    auth: { mode: 'sso', sso: { issuer: `http://${ownAddress}:9`, clientId: 'ploinky' } },
     code: { inline: { 'index.html': 'never seen' } },
     mcp: { tools: [{ name: 'nothing', command: 'true' }] },
   },
@@ -46,15 +48,15 @@ describe('Single sign-on in Chromium', { skip, timeout: 300_000 }, () => {
     const { SCREENSHOTS } = process.env;
     pictures = SCREENSHOTS ?? (await mkdtemp(join(tmpdir(), 'pictures-')));
     await mkdir(pictures, { recursive: true });
-    const early = await startIdentityProvider({ router: 'http://localhost' });
+    const early = await startIdentityProvider({ router: 'http://localhost', host: ownAddress });
     const port = Number(new URL(early.issuer).port);
-    place = await createPlace({ examples: [] });
+    place = await createPlace({ examples: [], values: () => valuesForProviders(ownAddress ?? '') });
     const example = await readFile(join(checkout, 'examples/sso/team.yaml'), 'utf8');
     const file = join(place.folder, 'team.yaml');
     await writeFile(file, `${example.replaceAll('http://localhost:4000', early.issuer)}---\n${lost}`);
     router = await place.up(file);
     await early.close();
-    provider = await startIdentityProvider({ router, port });
+    provider = await startIdentityProvider({ router, port, host: ownAddress });
     browser = await startBrowser();
   });
   after(async () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 
-/** An issuer of tokens on this machine's loopback: a discovery document, keys, and what signs with them. */
+/** An issuer of tokens at an address of this machine, loopback unless `host` says another: a discovery document, keys, and what signs with them. */
 export interface TestIssuer {
   readonly url: string;
   /** Paths that were asked. */
@@ -18,7 +18,7 @@ export interface TestIssuer {
   stop(): Promise<void>;
 }
 
-export async function startIssuer(t: TestContext): Promise<TestIssuer> {
+export async function startIssuer(t: TestContext, host = '127.0.0.1'): Promise<TestIssuer> {
   const asked: string[] = [];
   let count = 0;
   let pair = await makePair();
@@ -38,8 +38,8 @@ export async function startIssuer(t: TestContext): Promise<TestIssuer> {
     response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(document ?? {}));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const url = `http://${host}:${(server.address() as AddressInfo).port}`;
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
