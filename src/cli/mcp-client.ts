@@ -141,7 +141,8 @@ function lost(error: unknown, { router, signal }: McpClientOptions): unknown {
   return new CliError(code, `the router at ${router.url} cannot be reached, or gave up: ${why}`);
 }
 
-function notKnown(): CliError {
+/** The router answered 401. */
+export function notKnown(): CliError {
   return new CliError(
     exitCodes.refused,
     'the router asks who calls',

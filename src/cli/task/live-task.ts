@@ -4,6 +4,7 @@ import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { notKnown } from '../mcp-client.ts';
 import { sendToRouter } from '../mcp-http.ts';
 import type { Router } from '../router.ts';
 
@@ -64,6 +65,7 @@ export async function readTaskAt(
     throw new CliError(exitCodes.notRunning, `the router at ${router.url} cannot be reached: ${why}`);
   });
   if (status === 200 && isObject(body?.['task'])) return toLive(body['task']);
+  if (status === 401) throw notKnown();
   // 502 to 504: the agent is away for the moment.
   if (status > 501 || (status === 404 && body !== undefined)) return undefined;
   throw new CliError(

@@ -12,6 +12,7 @@ import { asksWho, isAdmitted } from './admitted.ts';
 import { type Authenticator, AuthRefused, type Identity } from './authenticator.ts';
 import { isForeignWrite } from './foreign-write.ts';
 import { refuse } from './refuse.ts';
+import { taskAccess } from './task-access.ts';
 
 export interface GateOptions {
   readonly services: Pick<Services, 'tables' | 'keys' | 'clock' | 'log' | 'auth'>;
@@ -33,9 +34,11 @@ export function createGate({ services, authenticators }: GateOptions): Gate {
       if (ofRoute === undefined && table.guarded.size === 0) return true;
       return enter({ required: list(ofRoute), possible: guardedIn(table, resolution.surface) });
     }
-    const ofAgent = 'target' in resolution ? resolution.target.access : undefined;
-    if (ofRoute === undefined && ofAgent === undefined) return true;
-    return enter({ required: list(ofRoute, ofAgent), possible: nothing });
+    const task = 'target' in resolution ? undefined : taskAccess(services.tables.current(), factsOf(request));
+    const ofAgent = 'target' in resolution ? resolution.target.access : task?.agent;
+    if (ofRoute === undefined && ofAgent === undefined && task === undefined) return true;
+    const possible = task === undefined ? nothing : { accesses: task.routes, all: task.routes.length > 0 };
+    return enter({ required: list(ofRoute, ofAgent), possible });
 
     function enter(asked: Asked): boolean | Promise<boolean> {
       try {

@@ -57,6 +57,6 @@ export function isBrowsing(request: IncomingMessage): boolean {
   const { path, resolution } = factsOf(request);
   return (
     resolution.kind === 'static' ||
-    (accept.includes('text/html') && !/^\/(mcps?|apis?|blobs)(\/|$)/.test(path))
+    (accept.includes('text/html') && !/^\/(mcps?|apis?|blobs|\.ploinky)(\/|$)/.test(path))
   );
 }

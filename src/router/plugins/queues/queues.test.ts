@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { buildRoutingTable } from '#routing/table.ts';
 import { agentNamed, routeNamed } from '#routing/testing.ts';
 import type { QueueState } from '#wire/queue-state.ts';
+import { editablePeople, personNamed } from '../../auth/testing/people.ts';
 import { agentOf, startTestRouter } from '../../testing/harness.ts';
 import { post } from '../../testing/mcp-client.ts';
 
@@ -96,3 +97,63 @@ test('a task is told by its id, whether or not a Route leads to its agent', limi
     assert.deepEqual([missing.status, missing.json], [404, { error: 'task not found' }], agent);
   }
 });
+
+test(
+  'an agent that asks who comes in, or whose Routes do, tells its tasks to whom it admits',
+  limits,
+  async (t) => {
+    const people = editablePeople('default/demo-users', [personNamed('ana')]);
+    const router = await startTestRouter(t, [{ name: 'demo' }], { people });
+    const [fake] = router.agents;
+    assert.ok(fake !== undefined);
+    const agent = agentOf(fake);
+    const auth = { mode: 'pwd', usersSecretRef: { name: 'demo-users' } } as const;
+    const guarded = { ...agent, spec: { ...agent.spec, auth } };
+    const ask = (headers = {}, query = 'agent=default/demo&taskId=0123456789abcdef') =>
+      post(router, undefined, { method: 'GET', path: `/.ploinky/task?${query}`, headers });
+
+    assert.equal((await ask()).status, 200, 'the control: it asks nothing');
+    router.tables.set([guarded]);
+    const refused = await ask();
+    assert.deepEqual([refused.status, refused.json.error], [401, 'not_authenticated']);
+    assert.equal((await ask({ accept: 'text/html' })).status, 401);
+    assert.equal((await ask({ cookie: 'ploinky_0=x', authorization: 'Bearer plk_x' })).status, 401);
+    assert.equal(fake.seen.length, 1, 'nobody asked it but the first');
+    const login = await post(
+      router,
+      { username: 'ana', password: 'correct horse', agent: 'demo' },
+      { path: '/auth/login', headers: { accept: 'application/json' } },
+    );
+    const cookie = String(login.headers['set-cookie']).split(';')[0];
+    assert.equal((await ask({ cookie })).json.task.id, '0123456789abcdef');
+  },
+);
+
+test(
+  'where only Routes lead to an agent, one of them has to admit who asks for a task',
+  limits,
+  async (t) => {
+    const auth = { mode: 'pwd', usersSecretRef: { name: 'demo-users' } } as const;
+    const to = (host: string, more: object) =>
+      routeNamed(
+        host,
+        { selector: {}, hosts: [`${host}.example.org`], mcp: {}, ...more },
+        { namespace: 'tenant' },
+      );
+    const ask = async (routes: readonly ReturnType<typeof to>[]) => {
+      const table = buildRoutingTable({
+        agents: [agentNamed('far', { namespace: 'tenant' })],
+        routes,
+        homeNamespace: 'default',
+        hostClaims: { tenant: ['*.example.org'] },
+      });
+      const tables = { synced: true, current: () => table, subscribe: () => () => undefined };
+      const router = await startTestRouter(t, [], { tables, limits: { readyWaitMs: 50 } });
+      const path = '/.ploinky/task?agent=tenant/far&taskId=0123456789abcdef';
+      return (await post(router, undefined, { method: 'GET', path })).status;
+    };
+    assert.equal(await ask([to('a', { auth }), to('b', { auth })]), 401);
+    assert.equal(await ask([to('a', { auth }), to('b', {})]), 404, 'one asks nothing, and the agent is away');
+    assert.equal(await ask([]), 404, 'none leads there');
+  },
+);

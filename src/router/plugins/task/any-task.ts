@@ -1,4 +1,4 @@
-import { anonymous } from '../../caller.ts';
+import { anonymous, knownCaller } from '../../caller.ts';
 import { writeJson } from '../../mcp/answer.ts';
 import { type Page, writeNotFound } from '../../page.ts';
 import { taskPath } from '../../paths.ts';
@@ -8,8 +8,9 @@ import { relayTask, taskIdOf } from './page.ts';
 
 /**
  * `GET /.ploinky/task?agent=<namespace>/<name>&taskId=`: as the agent's own `task` path, for agents that no Route leads
- * to: those of other namespaces, and those that run one Task alone. The id is the right to it: it is random, and told
- * to its owner and in the status of its Task. Not for what runs inside sandboxes.
+ * to: those of other namespaces, and those that run one Task alone. Where neither agent nor Routes ask who comes in,
+ * the id is the right to it: it is random, and told to its owner and in the status of its Task. Not for what runs inside
+ * sandboxes.
  */
 export function anyTaskPage(services: Services): Page {
   return {
@@ -27,7 +28,7 @@ export function anyTaskPage(services: Services): Page {
       // As an agent says of a task that it does not know: whether there is such an agent is not told.
       else if (target === undefined || target.unavailable !== undefined)
         writeJson(response, 404, { error: 'task not found' });
-      else await relayTask(services, { target, taskId, caller: anonymous }, response);
+      else await relayTask(services, { target, taskId, caller: knownCaller(request) ?? anonymous }, response);
     },
   };
 }
