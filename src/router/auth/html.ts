@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { writeText } from '../page.ts';
 
 const style = `
-:root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--ink:#1b1f27;--soft:#5b6472;--line:#d5d9e0;--accent:#2450c8;--on:#fff;--bad:#a3180f;--wash:#fdecea}
-@media(prefers-color-scheme:dark){:root{--ground:#12151b;--card:#1b2029;--ink:#e8ebf0;--soft:#9aa4b3;--line:#343c49;--accent:#8fb0ff;--on:#10131a;--bad:#ffb4ab;--wash:#3a1f1d}}
+:root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--ink:#1b1f27;--soft:#5b6472;--line:#d5d9e0;--edge:#7b8494;--accent:#2450c8;--on:#fff;--bad:#a3180f;--wash:#fdecea}
+@media(prefers-color-scheme:dark){:root{--ground:#12151b;--card:#1b2029;--ink:#e8ebf0;--soft:#9aa4b3;--line:#343c49;--edge:#778396;--accent:#8fb0ff;--on:#10131a;--bad:#ffb4ab;--wash:#3a1f1d}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
 main{width:100%;max-width:25rem;background:var(--card);border:1px solid var(--line);border-radius:14px;padding:2rem;box-shadow:0 8px 30px #0000000f}
@@ -13,9 +13,9 @@ h1{margin:0 0 .25rem;font-size:1.5rem;line-height:1.25}
 p{margin:.25rem 0 1rem;color:var(--soft)}
 code{font-size:.9em;overflow-wrap:anywhere}
 label{display:block;margin:1rem 0 .3rem;font-weight:600}
-input{width:100%;padding:.65rem .75rem;font:inherit;color:inherit;background:var(--ground);border:1px solid var(--line);border-radius:8px}
+input{width:100%;padding:.65rem .75rem;font:inherit;color:inherit;background:var(--ground);border:1px solid var(--edge);border-radius:8px}
 button,.button{display:block;width:100%;margin-top:1.25rem;padding:.7rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;color:var(--on);background:var(--accent);border:1px solid var(--accent);border-radius:8px;cursor:pointer}
-button.quiet{margin-top:.75rem;color:var(--ink);background:transparent;border-color:var(--line)}
+button.quiet{margin-top:.75rem;color:var(--ink);background:transparent;border-color:var(--edge)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 .error{margin:1rem 0 0;padding:.7rem .85rem;color:var(--bad);background:var(--wash);border-radius:8px}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.4rem 1.25rem;margin:1.25rem 0 0}
