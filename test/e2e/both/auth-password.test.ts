@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
@@ -119,6 +119,95 @@ describe('an agent that only its users reach', { skip: missingPlace, timeout: 60
     await place.must('key', 'revoke', id, '--agent', 'diary');
     await until(async () => (await status()) === 401);
   });
+});
+
+const guestbook = `apiVersion: ploinky.dev/v1alpha1
+kind: Agent
+metadata: { name: guestbook }
+spec:
+  auth:
+    mode: guest
+    allow:
+      - { tools: [who_am_i], roles: [guest] }
+      - { tools: [erase], roles: [admin] }
+  mcp:
+    tools:
+      - { name: who_am_i, command: node who.mjs }
+      - { name: erase, command: node who.mjs }
+  code:
+    inline:
+      who.mjs: |
+        const { metadata } = JSON.parse(await new Response(process.stdin).text());
+        const { id, roles, realm } = metadata.invocation.usr;
+        process.stdout.write([id, roles, realm].join(' '));
+      index.html: |
+        <!doctype html>
+        <html lang="en">
+          <title>guestbook</title>
+          <p id="who"></p>
+          <p id="tools"></p>
+          <p id="erase"></p>
+          <script type="module" src="page.js"></script>
+        </html>
+      page.js: |
+        import { createAgentClient } from '/MCPBrowserClient.js';
+        const show = (id, text) => { document.getElementById(id).textContent = text; };
+        const client = createAgentClient('/mcps/guestbook/mcp');
+        await client.connect();
+        show('who', (await client.callTool('who_am_i', {})).content[0].text);
+        const tools = await client.listTools();
+        show('tools', (tools.tools ?? tools).map(({ name }) => name).join(' '));
+        await client.callTool('erase', {}).then(
+          ({ isError }) => show('erase', isError ? 'refused' : 'erased'),
+          () => show('erase', 'refused'),
+        );
+`;
+
+describe('an agent for guests', { skip: missingPlace || missingBrowser, timeout: 600_000 }, () => {
+  let place: Place;
+  let url: string;
+  before(async () => {
+    place = await createPlace({ examples: [] });
+    const file = join(place.folder, 'guestbook.yaml');
+    await writeFile(file, guestbook);
+    url = await place.up(file);
+  });
+  after(() => place?.remove());
+
+  it('lets in whoever asks, each as somebody of their own with the role guest, for what its rules let guests do', async () => {
+    const first = await visit();
+    const second = await visit();
+    const guest = /^guest:[\w-]{12} guest guest$/;
+    assert.match(first, guest);
+    assert.match(second, guest);
+    assert.notEqual(first, second);
+    assert.equal(
+      (await fetch(`${url}/mcps/guestbook/mcp`, rpc('initialize', {}))).status,
+      401,
+      'who did not ask',
+    );
+  });
+
+  /** A browser of its own; what the agent says of who calls. */
+  async function visit(): Promise<string> {
+    const browser = await startBrowser({ width: 760, height: 640 });
+    try {
+      const page = await browser.open(`${url}/guestbook/`);
+      await page.until('document.querySelector("h1")?.textContent === "Come in"');
+      assert.equal(await page.evaluate('document.scripts.length'), 0);
+      await picture(page, 'guest');
+      await page.evaluate('document.querySelector("form button").click()');
+      await page.until('(document.querySelector("#erase")?.textContent ?? "") !== ""');
+      const shown = (id: string) => page.evaluate(`document.getElementById('${id}').textContent`);
+      assert.deepEqual([await shown('tools'), await shown('erase')], ['who_am_i', 'refused']);
+      const token = 'fetch("/auth/token").then((answer) => answer.json())';
+      const left = await page.evaluate(`${token}.then(({ token }) => token.expiresAt - Date.now())`);
+      assert.ok(Number(left) > 3_500_000 && Number(left) <= 3_600_000, `${left} ms are left`);
+      return String(await shown('who'));
+    } finally {
+      await browser.close();
+    }
+  }
 });
 
 async function picture(page: BrowserPage, name: string): Promise<void> {
