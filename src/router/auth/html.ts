@@ -111,7 +111,7 @@ ${email === '' ? '' : `<dt>E-mail</dt><dd>${escapeHtml(email)}</dd>`}
 ${go}
 <form method="post" action="/auth/logout">
 ${hidden({ csrf: token, returnTo })}
-<button type="submit">Log out</button>
+<button${go === '' ? '' : ' class="quiet"'} type="submit">Log out</button>
 <button class="quiet" type="submit" name="everywhere" value="true">Log out everywhere</button>
 </form>`;
 }
