@@ -32,7 +32,7 @@ export interface FolderStoreOptions {
 }
 
 const folderName = 'blobs';
-const batchBytes = 1024 * 1024;
+const batchBytes = 512 * 1024;
 const longestInfo = 64 * 1024;
 
 export function createFolderStore(options: FolderStoreOptions): BlobStore {

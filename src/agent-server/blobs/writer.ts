@@ -38,7 +38,7 @@ async function writeAll(file: FileHandle, chunks: readonly Buffer[], bytes: numb
 }
 
 /** After so many bytes, what they were read into is freed: left to itself, the runtime lets a hundred MiB lie. */
-const mostLeftBytes = 16 * 1024 * 1024;
+const mostLeftBytes = 8 * 1024 * 1024;
 
 /** For all writers of a store together. */
 export function reclaimAfter(reclaim: (() => void) | undefined): (bytes: number) => void {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Services } from '../../services.ts';
 
 /** Files on their way, by agent: each holds a connection to it, and a client may be slow. */
@@ -7,8 +8,10 @@ export interface Transfers {
   begin(agent: string, response: ServerResponse): boolean;
 }
 
-/** Milliseconds between two times that what files were read into is freed, while some are on their way. */
-const reclaimEveryMs = 40;
+/** Milliseconds between two looks at what has passed, while files are on their way. */
+const lookEveryMs = 10;
+/** What so many bytes were read into is freed together: left to itself, the runtime lets a hundred MiB lie. */
+const mostLeftBytes = 8 * 1024 * 1024;
 
 export function createTransfers({
   limits: { blobTransfersPerAgent: most },
@@ -16,24 +19,30 @@ export function createTransfers({
   reclaim,
 }: Pick<Services, 'limits' | 'clock' | 'reclaim'>): Transfers {
   const counts = new Map<string, number>();
+  const passing = createPassing();
   let looking = false;
 
-  /** Left to itself, the runtime lets a hundred MiB lie. */
   function look(): void {
-    reclaim?.();
+    if (passing.bytes() >= mostLeftBytes) {
+      passing.forget();
+      reclaim?.();
+    }
     looking = counts.size > 0;
-    if (looking) clock.after(reclaimEveryMs, look);
+    if (looking) clock.after(lookEveryMs, look);
+    else passing.forget();
   }
   return {
     begin(agent, response) {
       const count = counts.get(agent) ?? 0;
       if (count >= most) return false;
       counts.set(agent, count + 1);
+      const passed = passing.add(response.req.socket);
       if (reclaim !== undefined && !looking) {
         looking = true;
-        clock.after(reclaimEveryMs, look);
+        clock.after(lookEveryMs, look);
       }
       response.once('close', () => {
+        passed();
         const left = (counts.get(agent) ?? 1) - 1;
         if (left === 0) counts.delete(agent);
         else counts.set(agent, left);
@@ -41,4 +50,46 @@ export function createTransfers({
       return true;
     },
   };
+}
+
+interface Passing {
+  /** Watches what a client's connection carries, until the function that it returns is called. */
+  add(socket: Socket): () => void;
+  /** That passed since they were forgotten. */
+  bytes(): number;
+  forget(): void;
+}
+
+function createPassing(): Passing {
+  /** Transfers with the bytes of their connection when they were counted. */
+  const counted = new Map<symbol, { readonly socket: Socket; at: number }>();
+  let sum = 0;
+
+  function count(one: { readonly socket: Socket; at: number }): void {
+    const at = carriedBy(one.socket);
+    sum += at - one.at;
+    one.at = at;
+  }
+  return {
+    add(socket) {
+      const key = Symbol();
+      const one = { socket, at: carriedBy(socket) };
+      counted.set(key, one);
+      return () => {
+        count(one);
+        counted.delete(key);
+      };
+    },
+    bytes() {
+      for (const one of counted.values()) count(one);
+      return sum;
+    },
+    forget() {
+      sum = 0;
+    },
+  };
+}
+
+function carriedBy(socket: Socket): number {
+  return socket.bytesRead + socket.bytesWritten;
 }
