@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startAgentServer } from '../harness/agent-server.ts';
 import { startApi } from '../harness/api.ts';
 import { childrenOf } from '../harness/machine.ts';
-import { type Scope, until } from '../harness/scope.ts';
+import { checkout, type Scope, until } from '../harness/scope.ts';
 import { freePort } from '../router-call.ts';
 
 /** Where files go in and out: how curl gets there, and whose CPU and memory that costs. */
@@ -34,7 +34,8 @@ export async function openStand(scope: Scope): Promise<Stand> {
   const behind = await startAgentServer(scope, { mcp: {}, ...made });
   await api.publish(made.agent, { uid: behind.instance, address: `unix:${behind.socket}` });
   const port = await freePort();
-  const router = api.startMain('router', ['--listen', `127.0.0.1:${port}`]);
+  // As it is shipped: what the sources need for themselves is not what files cost.
+  const router = api.startFile(join(checkout, 'dist/router.mjs'), ['--listen', `127.0.0.1:${port}`]);
   await until(
     'the router is ready',
     async () => (await fetch(`http://127.0.0.1:${port}/ready`)).ok || undefined,
