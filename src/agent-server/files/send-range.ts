@@ -24,6 +24,8 @@ export async function sendRange(
       await sent;
       const next = idle.subarray(0, bytesRead);
       sent = write(response, next);
+      // A client may go away while the next part is read: nobody awaits this one yet, and it must not end the process.
+      sent.catch(() => undefined);
       [idle, busy] = [busy, idle];
     }
     await sent;
