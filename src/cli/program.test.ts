@@ -7,7 +7,7 @@ test('the list of verbs names their words in the order of their own help', () =>
   const program = buildProgram({ calledAs: 'ploinky', version: '1.2.3' } as Cli);
   const help = program.helpInformation();
   assert.match(help, /^ {2}call \[options\] \[agent\] <tool>/m);
-  for (const command of program.commands) {
+  for (const command of program.createHelp().visibleCommands(program)) {
     const words = command
       .usage()
       .replace(/^\[options\] ?/, '')
