@@ -28,10 +28,11 @@ async function startStand(
   t: TestContext,
   { users = [personNamed('ana')], keys = [], mode = 'pwd', options }: Stand = {},
 ) {
-  // Agents judge tokens by the real time.
+  // Of the agents as well: they take no token from before their own start.
   const clock = createFakeClock(Date.now());
   const people = editablePeople(realm, users, keys);
-  const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'open' }], {
+  const fakes = ['demo', 'open'].map((name) => ({ name, clock }));
+  const router = await startTestRouter(t, fakes, {
     clock,
     people,
     ...options,
