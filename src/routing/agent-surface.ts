@@ -22,7 +22,15 @@ export function agentSurfaceOf(surface: Surface, agent: string): McpSurface {
     ...(access && { access }),
   };
   kept(surface).set(agent, made);
+  ofAgents.add(made);
   return made;
+}
+
+const ofAgents = new WeakSet<McpSurface>();
+
+/** Whether it is one that `agentSurfaceOf` made: names there are the agent's own. */
+export function isAgentSurface(surface: McpSurface): boolean {
+  return ofAgents.has(surface);
 }
 
 /** The surface as the table has it now; undefined when it is served no more. */

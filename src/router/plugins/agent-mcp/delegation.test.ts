@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { oncePerObject } from '#kit/memo.ts';
 import { systemRandom } from '#kit/random.ts';
+import type { Access } from '#routing/access.ts';
+import type { RoutingTable } from '#routing/table.ts';
 import { deriveAgentKey, deriveSubkey } from '#wire/keys.ts';
 import { type MintOptions, mintInvocation } from '#wire/token.ts';
-import { master, startTestRouter, type TestRouter } from '../../testing/harness.ts';
+import { agentOf, editableTables, master, startTestRouter, type TestRouter } from '../../testing/harness.ts';
 import { post, request } from '../../testing/mcp-client.ts';
 
 // What a delegated call may use: no more than the person, and no more than any agent on the way.
@@ -139,3 +142,37 @@ test(
     assert.equal((await call(router, 'third', given)).status, 200, 'the control');
   },
 );
+
+test('tools that were left out stay out where the agent has rules', limits, async (t) => {
+  const source = editableTables();
+  const access: Access = { mode: 'none', realm: '', issuers: [], allow: [{ tools: ['*'] }] };
+  const withRules = oncePerObject((table: RoutingTable): RoutingTable => {
+    const targets = new Map([...table.targets].map(([key, target]) => [key, { ...target, access }]));
+    return { ...table, targets, guarded: new Map([...targets.keys()].map((key) => [key, access])) };
+  });
+  const tables = { ...source, current: () => withRules(source.current()) };
+  const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'other' }], { tables });
+  source.set(router.agents.map((agent) => agentOf(agent)));
+  const narrow = tokenOf(router, 0, { tools: ['who*'] });
+  const send = (body: unknown, token: string, path = '/mcps/other/mcp') =>
+    post(router, body, { path, headers: { 'x-ploinky-caller-jwt': token } });
+  const calling = (name: string) => request('tools/call', { name, arguments: {} });
+  assert.deepEqual(claimsOf(await send(calling('whoami'), narrow)).tls, ['who*']);
+  const { seen = [] } = router.agents[1] ?? {};
+  const before = seen.length;
+  for (const body of [
+    calling('echo'),
+    calling('call_tool'),
+    request('resources/read', { uri: 'file:///x' }),
+    request('tools/list'),
+    [calling('whoami'), calling('echo')],
+    { command: 'tool', tool: 'echo', params: {} },
+  ]) {
+    const refused = await send(body, narrow);
+    assert.equal(refused.status, 401, JSON.stringify(body));
+  }
+  assert.equal((await send(calling('other_whoami'), narrow, '/mcp')).status, 401);
+  assert.equal(seen.length, before);
+  // The control: whom nothing limits.
+  assert.notEqual((await send(calling('echo'), tokenOf(router, 0))).status, 401);
+});

@@ -32,6 +32,7 @@ import { readAnswer } from '../../mcp/read-answer.ts';
 import type { Services } from '../../services.ts';
 import { collect } from '../../upstream/collect.ts';
 import { relay } from '../../upstream/relay.ts';
+import { checkNarrowed } from './check-narrowed.ts';
 import { runCommand } from './commands.ts';
 import { type InFlight, inFlightKey } from './in-flight.ts';
 import { scopeOf } from './scope.ts';
@@ -54,6 +55,7 @@ export function answerPost(found: PostContext, exchange: Posted, text: string): 
   const { jsonDepth: maxDepth, jsonMembers: maxMembers, batch: maxBatch } = services.limits;
   const json = parseJson(text, { maxDepth, maxMembers });
   const caller = identifyCaller(request, services);
+  checkNarrowed(caller, found.surface, json);
   const surface = services.grants.narrow(found.surface, caller);
   const context = surface === found.surface ? found : { ...found, surface };
   if (isObject(json) && !('jsonrpc' in json)) return answerCommand(context, exchange, caller, json);
