@@ -81,7 +81,7 @@ test(
     const own = { 'x-custom': 'forged-not-at-all' };
     // A session of MCP that was made up is refused, not passed on.
     const { 'mcp-session-id': session = '', ...headers } = forged;
-    await post(router, undefined, { method: 'GET', path: '/apis/demo/x', headers: { ...forged, ...own } });
+    await post(router, '{}', { method: 'PUT', path: '/apis/demo/x', headers: { ...forged, ...own } });
     assert.deepEqual(fake.seen.flatMap(leaked), ['x-custom'], 'the control: its other headers do');
     const before = fake.seen.length;
     await post(router, undefined, { method: 'GET', path: '/demo/page.html', headers });

@@ -45,5 +45,5 @@ export function forward(services: Services, { request, response, resolution }: E
 /** A body that takes too long ends with its connection. */
 function endLate({ clock, limits }: Services, request: IncomingMessage): void {
   const cancel = clock.after(limits.requestTimeoutMs, () => request.complete || request.destroy());
-  request.once('close', cancel);
+  request.once('end', cancel).once('close', cancel);
 }
