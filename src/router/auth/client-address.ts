@@ -34,3 +34,22 @@ function isTrusted(address: string, trusted: BlockList): boolean {
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
+
+/** What one client has: of IPv6 whole networks are given out, whose 2^64 addresses are its own. */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::');
+  const front = groups(head);
+  const back = groups(tail ?? '');
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
+  const all = [...front, ...Array.from({ length: gap }, () => '0'), ...back];
+  return `${all.slice(0, 4).join(':')}::/64`;
+}
+
+/** Without leading zeros; the last two of an address may be written as IPv4. */
+function groups(text: string): string[] {
+  return text
+    .split(':')
+    .filter((group) => group !== '')
+    .flatMap((group) => (group.includes('.') ? [group, ''] : [group.replace(/^0+(?=.)/, '')]));
+}

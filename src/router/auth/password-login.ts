@@ -3,6 +3,7 @@ import type { Clock } from '#kit/clock.ts';
 import { sha256Hex } from '#kit/digest.ts';
 import type { Log } from '#kit/log.ts';
 import { checkPassword, isLegacyHash } from '#kit/password.ts';
+import { networkOf } from './client-address.ts';
 import type { PeopleBook } from './people.ts';
 import { createThrottle } from './throttle.ts';
 
@@ -29,31 +30,39 @@ const perAddress = { burst: 30, everyMs: 2_000 };
 const mostAtOnce = 2;
 const mostWaiting = 32;
 
+export interface PasswordLoginOptions {
+  readonly people: PeopleBook;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: the real one. */
+  readonly isPasswordOf?: typeof checkPassword;
+}
+
 export function createPasswordLogin({
   people,
   clock,
   log,
-}: {
-  readonly people: PeopleBook;
-  readonly clock: Clock;
-  readonly log: Log;
-}): PasswordLogin {
+  isPasswordOf = checkPassword,
+}: PasswordLoginOptions): PasswordLogin {
   const users = createThrottle(perUser, clock);
   const addresses = createThrottle(perAddress, clock);
   const turns = createTurns(mostAtOnce, mostWaiting);
   return {
     async check({ realm, username, password, address }) {
       const user = sha256Hex(`${realm}\n${username}`).slice(0, 32);
-      const waitMs = Math.max(users.waitMs(user), addresses.waitMs(address));
+      const network = networkOf(address);
+      const waitMs = Math.max(users.waitMs(user), addresses.waitMs(network));
       if (waitMs > 0) return { retryAfter: Math.ceil(waitMs / 1000) };
+      // Without room nothing is looked at, and nothing counts: else a crowd would use up what others have.
+      if (!turns.hasRoom()) return { retryAfter: 2 };
       users.fail(user);
-      addresses.fail(address);
+      addresses.fail(network);
       const person = people.realm(realm)?.byName(username);
-      const isRight = await turns.run(() => checkPassword(password, person?.passwordHash));
-      if (isRight === undefined) return { retryAfter: 2 };
+      const isRight = await turns.run(() => isPasswordOf(password, person?.passwordHash));
       if (!isRight || person === undefined || person.disabled === true) return { wrong: true };
       users.forget(user);
-      addresses.forget(address);
+      // Not all of them: who has one account could try as many others as they like between two logins.
+      addresses.undo(network);
       if (isLegacyHash(person.passwordHash))
         log.warn(
           'a user logged in with a password hash of an earlier version; ploinky user passwd renews it',
@@ -67,14 +76,14 @@ export function createPasswordLogin({
   };
 }
 
-/** Runs so many at once, lets so many wait; undefined: there is no room. */
+/** Runs so many at once; so many may wait. */
 function createTurns(atOnce: number, waiting: number) {
   let running = 0;
   const queue: (() => void)[] = [];
   return {
-    async run<T>(work: () => Promise<T>): Promise<T | undefined> {
+    hasRoom: () => running < atOnce || queue.length < waiting,
+    async run<T>(work: () => Promise<T>): Promise<T> {
       if (running >= atOnce) {
-        if (queue.length >= waiting) return undefined;
         await new Promise<void>((resolve) => queue.push(resolve));
       } else running += 1;
       try {
