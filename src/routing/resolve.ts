@@ -13,8 +13,9 @@ export type Resolution =
   | { readonly kind: 'agent-mcp'; readonly target: Target; readonly surface?: McpSurface }
   | { readonly kind: 'agent-task'; readonly target: Target }
   /** Below a per-agent path, but neither `mcp` nor `task`. */
-  | { readonly kind: 'agent-other' }
-  | { readonly kind: 'unknown-agent'; readonly name: string }
+  | { readonly kind: 'agent-other'; readonly surface: Surface }
+  /** Told to those alone whom the surface lets in. */
+  | { readonly kind: 'unknown-agent'; readonly name: string; readonly surface: Surface }
   /** `rest` begins with "/". */
   | { readonly kind: 'api'; readonly surface: ApiSurface; readonly target: Target; readonly rest: string }
   /** `id` is empty for all of them; else as sent. */
@@ -138,7 +139,7 @@ function resolveMcp(table: RoutingTable, surface: McpSurface): Resolution {
   if (surface.mode === 'Aggregate') return { kind: 'mcp', surface };
   const name = surface.agents[0] ?? '';
   const target = table.targets.get(`${surface.namespace}/${name}`);
-  if (target === undefined) return { kind: 'unknown-agent', name };
+  if (target === undefined) return { kind: 'unknown-agent', name, surface };
   const passes = isAsItIs(surface) && !hasRules(surface, target);
   return passes ? { kind: 'agent-mcp', target, surface } : { kind: 'mcp', surface };
 }
@@ -160,20 +161,20 @@ function resolveAgent(table: RoutingTable, surface: Surface, rest: string): Reso
   if (name === '') return undefined;
   const target = targetIn(table, surface, name);
   if (below === '/mcp') {
-    if (target === undefined) return { kind: 'unknown-agent', name };
+    if (target === undefined) return { kind: 'unknown-agent', name, surface };
     if (hasRules(surface, target)) return { kind: 'mcp', surface: agentSurfaceOf(surface, name) };
     return { kind: 'agent-mcp', target };
   }
   if (below === '/task')
-    return target === undefined ? { kind: 'unknown-agent', name } : { kind: 'agent-task', target };
-  return { kind: 'agent-other' };
+    return target === undefined ? { kind: 'unknown-agent', name, surface } : { kind: 'agent-task', target };
+  return { kind: 'agent-other', surface };
 }
 
 function resolveApi(table: RoutingTable, surface: ApiSurface, rest: string): Resolution | undefined {
   const [name, below] = splitFirst(rest);
   if (name === '') return undefined;
   const target = targetIn(table, surface, name);
-  if (target === undefined) return { kind: 'unknown-agent', name };
+  if (target === undefined) return { kind: 'unknown-agent', name, surface };
   return { kind: 'api', surface, target, rest: below === '' ? '/' : below };
 }
 
@@ -181,7 +182,7 @@ function resolveBlobs(table: RoutingTable, surface: BlobsSurface, rest: string):
   const [name, below] = splitFirst(rest);
   if (name === '') return undefined;
   const target = targetIn(table, surface, name);
-  if (target === undefined) return { kind: 'unknown-agent', name };
+  if (target === undefined) return { kind: 'unknown-agent', name, surface };
   return { kind: 'blobs', surface, target, id: below.slice(1) };
 }
 
