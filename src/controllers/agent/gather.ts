@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from '#api/agent.ts';
-import { managedByLabel, managedByValue } from '#api/labels.ts';
 import type { ConfigMap, Secret } from '#api/meta.ts';
 import { secretsSecretName } from '#api/secrets.ts';
-import { type MasterKey, masterSecretName } from '#wire/keys.ts';
+import type { MasterKey } from '#wire/keys.ts';
 import { isTrue } from '../conditions.ts';
+import { isOwnSecret } from '../own-secret.ts';
 import { type AliasSource, followAlias, secretSourceName } from './aliases.ts';
 import { deriveSecret } from './derive.ts';
 import type { DependencyFacts, Environment } from './facts.ts';
@@ -147,7 +147,7 @@ export function followRef(
   const namespace = namespaceOf(agent);
   if (secretKeyRef !== undefined) {
     const secret = references.secret(namespace, secretKeyRef.name);
-    if (isOurs(secretKeyRef.name, secret))
+    if (isOwnSecret(secretKeyRef.name, secret))
       return { optional: false, problem: ours(secretKeyRef.name), origin: 'ours' };
     const value = decode(secret?.data?.[secretKeyRef.key]);
     const revision =
@@ -175,11 +175,6 @@ function decode(data: string | undefined): string | undefined {
 function revisionIn({ metadata }: Secret, key: string, value: string): string {
   const parts = [metadata.uid ?? metadata.resourceVersion ?? '', key, value];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-}
-
-/** Keys of the workspace and of other agents: an agent that could name them would be whoever it likes. */
-function isOurs(name: string, secret: Secret | undefined): boolean {
-  return name === masterSecretName || secret?.metadata.labels?.[managedByLabel] === managedByValue;
 }
 
 function ours(name: string): string {

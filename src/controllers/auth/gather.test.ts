@@ -75,5 +75,58 @@ test('what does not fit into one Secret is left out and named', () => {
   const sources = { ...sourcesOf(large), secret: () => large };
   const { data, leftOut } = gatherAuth(agents, sources);
   assert.equal(Object.keys(data).length, 2);
-  assert.deepEqual(leftOut, ['default/three']);
+  assert.equal(leftOut.length, 1);
+});
+
+test('a namespace with too much puts nobody else out', () => {
+  const people = (namespace: string, name: string, bytes: number) => ({
+    ...users(JSON.stringify({ version: 1, users: [], keys: [], pad: 'x'.repeat(bytes) })),
+    metadata: { namespace, name },
+  });
+  const of = (namespace: string, name: string) => {
+    const { metadata, ...agent } = asking(name);
+    return { ...agent, metadata: { ...metadata, namespace } };
+  };
+  const greedy = ['a', 'b', 'c', 'd'].map((name) => of('greedy', name));
+  const others = [of('some', 'demo'), of('others', 'demo')];
+  const size = (namespace: string) => (namespace === 'greedy' ? 450_000 : 250_000);
+  const secret = (namespace: string, name: string) => people(namespace, name, size(namespace));
+  const { data, leftOut } = gatherAuth([...greedy, ...others], { ...sourcesOf(undefined), secret });
+  assert.deepEqual([...new Set(leftOut.map((name) => name.split('/')[0]))], ['greedy']);
+  assert.equal(Object.keys(data).length, 3);
+  for (const namespace of ['some', 'others'])
+    assert.ok(data[usersKey(`${namespace}/demo-users`)] !== undefined, namespace);
+});
+
+test('Secrets of Ploinky’s own are copied for nobody, whatever names them', () => {
+  const text = 'the key of all keys';
+  const data = { current: Buffer.from(text).toString('base64') };
+  const secretOf = (name: string, labels?: Record<string, string>): Secret => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data },
+    metadata: { name, namespace: 'default', ...(labels && { labels }) },
+  });
+  const managed = { 'app.kubernetes.io/managed-by': 'ploinky' };
+  const cases: readonly (readonly [Secret, boolean])[] = [
+    [secretOf('ploinky-master'), false],
+    [secretOf('ploinky-auth', managed), false],
+    [secretOf('demo-agent', managed), false],
+    [secretOf('team-sso'), true],
+    [secretOf('other-sso', { 'app.kubernetes.io/managed-by': 'helm' }), true],
+  ];
+  for (const [secret, isCopied] of cases) {
+    const ref = { name: secret.metadata.name, key: 'current' };
+    const provider = { issuer: 'https://id.example.org', clientId: 'ploinky' };
+    for (const more of [{ clientSecretRef: ref }, { ca: { secretKeyRef: ref } }]) {
+      const auth = { mode: 'sso' as const, sso: { ...provider, ...more } };
+      const agent = agentNamed('demo');
+      const sources = sourcesOf(secret);
+      const gathered = gatherAuth([{ ...agent, spec: { ...agent.spec, auth } }], sources);
+      const problem = authProblemOf({ auth, namespace: 'default', name: 'demo' }, sources);
+      assert.deepEqual(Object.values(gathered.data), isCopied ? [data.current] : [], ref.name);
+      if (isCopied) assert.equal(problem, undefined);
+      else
+        assert.match(problem ?? '', /^spec\.auth\.sso\..*is Ploinky's own; nobody can log in\. Name another/);
+      assert.ok(!problem?.includes(text));
+    }
+  }
 });

@@ -3,6 +3,7 @@ import type { ConfigMap, Secret } from '#api/meta.ts';
 import { readPeople, usersDataKey, usersSecretType } from '#api/people.ts';
 import { oncePerObject } from '#kit/memo.ts';
 import { copiedKey, usersKey, usersSecretOf } from '#routing/access.ts';
+import { isOwnSecret } from '../own-secret.ts';
 
 /** Reads of the caches; every lookup is in the namespace of the object that refers. */
 export interface AuthReferences {
@@ -84,8 +85,15 @@ interface KeyRef {
 }
 
 function fromSecret(at: string, namespace: string, ref: KeyRef, references: AuthReferences): Copied {
-  const value = decode(references.secret(namespace, ref.name)?.data?.[ref.key]);
-  return found({ at, kind: 'Secret', ref, key: copiedKey('secret', namespace, ref) }, value);
+  const secret = references.secret(namespace, ref.name);
+  const key = copiedKey('secret', namespace, ref);
+  // The router would send it to the provider, which is whoever the author names.
+  if (isOwnSecret(ref.name, secret)) {
+    const field = `sso.${at}`;
+    const problem = `spec.auth.${field}: Secret "${ref.name}" is Ploinky's own; nobody can log in. Name another.`;
+    return { key, field, problem };
+  }
+  return found({ at, kind: 'Secret', ref, key }, decode(secret?.data?.[ref.key]));
 }
 
 function fromMap(namespace: string, ref: KeyRef, references: AuthReferences): Copied {
