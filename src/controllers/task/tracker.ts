@@ -5,6 +5,7 @@ import { taskResource } from '#api/resources.ts';
 import { taskSpecSchema } from '#api/task/spec.ts';
 import type { Task } from '#api/task.ts';
 import type { Clock } from '#kit/clock.ts';
+import { digestOf } from '#kit/digest.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Cache } from '#kube/cache.ts';
@@ -17,8 +18,8 @@ import type { TaskPlace } from './listener.ts';
 import { isFinal } from './phases.ts';
 
 /**
- * Makes a Task for each task that a client of an Agent with `spec.tasks.track: Always` began. The Task's name is the
- * execution's, so that it is made once, whoever makes it; the reconciler then gives its key to the execution, after
+ * Makes a Task for each task that a client of an Agent with `spec.tasks.track: Always` began. The Task's name follows
+ * from the execution's id, so that it is made once, whoever makes it; the reconciler then gives its key to the execution, after
  * which the agent-server tells of it as of any other attempt, and no more as one that nobody stands for.
  */
 export interface Tracker {
@@ -54,36 +55,46 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** By uid of the Agent, then by id, in the order in which they were told of. */
   const waiting = new Map<string, Map<string, Waiting>>();
   const busy = new Set<string>();
-  const timers = new Set<() => void>();
+  const room = createRoom(options);
+  /** What ends the pause of an Agent of which something could not be made, by its uid. */
+  const pauses = new Map<string, () => void>();
   let isClosed = false;
 
   /** One at a time of each Agent: how many there are is what decides. */
   async function work(uid: string): Promise<void> {
-    if (busy.has(uid)) return;
+    if (busy.has(uid) || pauses.has(uid)) return;
     busy.add(uid);
-    try {
-      for (;;) {
-        const [next] = waiting.get(uid)?.values() ?? [];
-        if (isClosed || next === undefined || !(await appear(next, options))) break;
-        waiting.get(uid)?.delete(next.line.id);
+    for (;;) {
+      const known = waiting.get(uid);
+      const [next] = known?.values() ?? [];
+      if (isClosed || known === undefined || next === undefined) break;
+      try {
+        if (!(await appear(next, room, options))) break;
+        known.delete(next.line.id);
+      } catch (error) {
+        fail(known, next, error);
+        break;
       }
-      if (waiting.get(uid)?.size === 0) waiting.delete(uid);
-    } catch (error) {
-      const { name, namespace } = options.agents.get(agentKey(waiting.get(uid)))?.metadata ?? {};
-      options.log.warn('a task of a client does not appear as a Task yet', {
-        ...{ agent: name, namespace, error: messageOf(error) },
-      });
-      later(uid);
-    } finally {
-      busy.delete(uid);
     }
+    if (waiting.get(uid)?.size === 0) waiting.delete(uid);
+    busy.delete(uid);
   }
-  function later(uid: string): void {
+  /** The others of the Agent go before it from now on. */
+  function fail(known: Map<string, Waiting>, failed: Waiting, error: unknown): void {
+    const { name, namespace, uid } = failed.place.agent;
+    const { id } = failed.line;
+    options.log.warn('a task of a client does not appear as a Task yet', {
+      ...{ agent: name, namespace, error: messageOf(error) },
+    });
+    const newest = known.get(id) ?? failed;
+    known.delete(id);
+    known.set(id, newest);
+    if (isClosed) return;
     const cancel = options.clock.after(againMs, () => {
-      timers.delete(cancel);
+      pauses.delete(uid);
       void work(uid);
     });
-    timers.add(cancel);
+    pauses.set(uid, cancel);
   }
   return {
     began(place, line) {
@@ -101,15 +112,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     close() {
       isClosed = true;
-      for (const cancel of timers) cancel();
+      for (const cancel of pauses.values()) cancel();
     },
   };
-}
-
-function agentKey(waiting: ReadonlyMap<string, Waiting> | undefined): { namespace: string; name: string } {
-  const [first] = waiting?.values() ?? [];
-  const { namespace = '', name = '' } = first?.place.agent ?? {};
-  return { namespace, name };
 }
 
 /** The Agent, when that asks for it. What an agent-server says counts for its own Agent only. */
@@ -125,43 +130,74 @@ function isOver({ finishedAt }: ExecutionLine, ttlSeconds: number, { clock }: Tr
   return finishedAt !== null && Date.parse(finishedAt) + ttlSeconds * 1000 <= clock.now();
 }
 
-/** False: there is no room for it now. Throws when the API does not take it. */
-async function appear({ place, line }: Waiting, options: TrackerOptions): Promise<boolean> {
+/** False: there is no room for it now. Throws when the API does not take it now. */
+async function appear({ place, line }: Waiting, room: Room, options: TrackerOptions): Promise<boolean> {
   const agent = trackedAgent(place, options);
   if (agent === undefined) return true;
   const task = taskFor(agent, line);
+  if (task === undefined) {
+    sayLeftOut(agent, options, 'no Task can say which tool it is');
+    return true;
+  }
   const { namespace = '', name } = task.metadata;
   if (options.tasks.get({ namespace, name }) !== undefined) return true;
-  if (!(await makeRoom(agent, options))) return false;
+  if (!(await room.make(agent))) return false;
   try {
     options.observe(await options.client.create<Task>(taskResource, task, { fieldManager }));
   } catch (error) {
     if (isAlreadyExists(error)) return true;
-    if (!(error instanceof ApiError) || ![400, 403, 422].includes(error.status)) throw error;
+    if (!isForGood(error)) throw error;
     sayLeftOut(agent, options, `the API refuses it: ${error.message}`);
   }
   return true;
 }
 
-async function makeRoom(agent: Agent, options: TrackerOptions): Promise<boolean> {
-  const most = agent.spec.tasks?.maxTracked ?? 0;
-  const own = options.tasks
-    .byIndex(ownersIndex, agent.metadata.uid ?? '')
-    .filter(({ spec }) => spec.execution !== undefined);
-  if (own.length < most) return true;
-  const [oldest] = own.filter(isFinal).toSorted((a, b) => endOf(a) - endOf(b));
-  if (oldest === undefined) {
-    sayLeftOut(agent, options, `spec.tasks.maxTracked (${most}) Tasks are there, and none has ended`);
-    return false;
-  }
-  const { namespace = '', name, uid } = oldest.metadata;
+/** The API would say the same of it the next time. */
+function isForGood(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError) || [401, 408, 409, 429].includes(error.status)) return false;
+  return error.status >= 400 && error.status < 500;
+}
+
+interface Room {
+  /** False: there is none, and none can be made now. */
+  make(agent: Agent): Promise<boolean>;
+}
+
+function createRoom(options: TrackerOptions): Room {
+  /** By uid of the Agent, the uids of Tasks that were deleted and that the cache still has. */
+  const deleted = new Map<string, Set<string>>();
+  return {
+    async make(agent) {
+      const most = agent.spec.tasks?.maxTracked ?? 0;
+      const agentUid = agent.metadata.uid ?? '';
+      const known = options.tasks.byIndex(ownersIndex, agentUid);
+      const there = new Set(known.map(({ metadata }) => metadata.uid));
+      const gone = new Set([...(deleted.get(agentUid) ?? [])].filter((uid) => there.has(uid)));
+      if (gone.size === 0) deleted.delete(agentUid);
+      const own = known.filter(
+        ({ spec, metadata }) => spec.execution !== undefined && !gone.has(metadata.uid ?? ''),
+      );
+      if (own.length < most) return true;
+      const [oldest] = own.filter(isFinal).toSorted((a, b) => endOf(a) - endOf(b));
+      if (oldest === undefined) {
+        sayLeftOut(agent, options, `spec.tasks.maxTracked (${most}) Tasks are there, and none has ended`);
+        return false;
+      }
+      await remove(oldest, options);
+      deleted.set(agentUid, gone.add(oldest.metadata.uid ?? ''));
+      return true;
+    },
+  };
+}
+
+async function remove({ metadata }: Task, { client }: TrackerOptions): Promise<void> {
+  const { namespace = '', name, uid } = metadata;
   try {
     const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-    await options.client.delete(taskResource, { namespace, name }, preconditions);
+    await client.delete(taskResource, { namespace, name }, preconditions);
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
-  return true;
 }
 
 function endOf({ status }: Task): number {
@@ -172,27 +208,29 @@ function sayLeftOut(agent: Agent, { events }: TrackerOptions, why: string): void
   events.event(agent, 'Warning', 'NotTracked', `A task of a client does not appear as a Task: ${why}.`);
 }
 
-/** Pure. What stands for the execution; to reconcile it begins nothing. */
-function taskFor({ metadata, spec }: Agent, { id, tool, input }: ExecutionLine): Task {
+/**
+ * Pure. What stands for the execution, undefined where no Task can; to reconcile it begins nothing. Its name does not tell the execution's id, which
+ * is the right to look at it.
+ */
+function taskFor({ metadata, spec }: Agent, { id, tool, input }: ExecutionLine): Task | undefined {
   const { name, namespace, uid = '' } = metadata;
+  const told = {
+    ...{ agentRef: { name }, tool, execution: { id } },
+    ttlSecondsAfterFinished: spec.tasks?.ttlSecondsAfterFinished,
+  };
+  // Arguments that no Task may have are left out; clients chose them.
+  const whole = taskSpecSchema.safeParse({ ...told, input });
+  const read = whole.success ? whole : taskSpecSchema.safeParse(told);
+  if (!read.success) return undefined;
   return {
     apiVersion,
     kind: 'Task',
     metadata: {
-      name: `${name}-${id}`,
+      name: `${name}-${digestOf(id)}`,
       ...(namespace !== undefined && { namespace }),
       labels: { [trackedLabel]: name },
       ownerReferences: [{ apiVersion, kind: 'Agent', name, uid, controller: true }],
     },
-    spec: taskSpecSchema.parse({
-      agentRef: { name },
-      tool,
-      ...(input !== undefined && Object.keys(input).length <= mostMembers && { input }),
-      execution: { id },
-      ttlSecondsAfterFinished: spec.tasks?.ttlSecondsAfterFinished,
-    }),
+    spec: read.data,
   };
 }
-
-/** Of `spec.input`. */
-const mostMembers = 256;

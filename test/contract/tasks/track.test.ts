@@ -81,7 +81,8 @@ test(
     assert.equal(task?.metadata.ownerReferences?.[0]?.kind, 'Agent');
     assert.deepEqual([task?.spec.tool, task?.spec.input], ['mark', { n: 1 }]);
     const { attempts, taskId, exitCode, startedAt, completedAt, result } = task?.status ?? {};
-    assert.deepEqual([attempts, `demo-${taskId}`, exitCode], [1, task?.metadata.name, 0]);
+    assert.deepEqual([attempts, taskId, exitCode], [1, task?.spec.execution?.id, 0]);
+    assert.ok(taskId && !task?.metadata.name.includes(taskId), 'the right to look is in no name');
     assert.ok(startedAt !== undefined && completedAt !== undefined);
     assert.match(result?.content ?? '', /done/);
     assert.equal(file('ran').length, 1);
