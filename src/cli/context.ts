@@ -94,6 +94,8 @@ export interface Workspace {
 
 /** Of a workspace; every method throws when the file cannot be decrypted. */
 export interface WorkspaceSecrets {
+  /** Of the file. */
+  readonly path: string;
   read(): Promise<KeptSecrets>;
   change(edit: (kept: KeptSecrets) => KeptSecrets, options?: { readonly anew?: boolean }): Promise<void>;
   rekey(): Promise<void>;

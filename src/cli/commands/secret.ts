@@ -10,6 +10,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { formatData, outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
 import { readHidden } from '../read-hidden.ts';
 import { type KeptSecrets, secretHome, whoUses, withHome } from '../secrets/home.ts';
+import { readOrAnew } from '../secrets/read-or-anew.ts';
 import { listSecrets, usersOf } from '../secrets/usage.ts';
 import { formatTable } from '../table.ts';
 import { type GlobalOptions, requireWorkspace } from '../target.ts';
@@ -187,7 +188,7 @@ async function importFile(cli: Cli, file: string, options: ImportOptions): Promi
   const refused = [...wrong, ...Object.keys(secrets).filter(isReservedName)];
   const texts = Object.fromEntries(Object.entries(secrets).filter(([name]) => !isReservedName(name)));
   await withHome(cli, options, async (home) => {
-    const { kept, anew } = await readOrAnew(home.read);
+    const { kept, anew } = await readOrAnew(home, { file, text, refused });
     const isNew = (name: string) => !Object.hasOwn(kept.secrets, name);
     const changes = Object.keys(texts).filter((name) => !isNew(name) && kept.secrets[name] !== texts[name]);
     const taken = Object.keys(texts).filter(
@@ -215,16 +216,6 @@ async function importFile(cli: Cli, file: string, options: ImportOptions): Promi
       `${taken.length} of ${Object.keys(secrets).length + wrong.length} ${options.dryRun ? 'would be taken' : 'taken'} into ${home.place}.`,
     );
   });
-}
-
-/** A file in clear text is what is imported: then it is replaced. */
-async function readOrAnew(read: () => Promise<KeptSecrets>): Promise<{ kept: KeptSecrets; anew: boolean }> {
-  try {
-    return { kept: await read(), anew: false };
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'SecretsPlain') throw error;
-    return { kept: { secrets: {}, changed: {} }, anew: true };
-  }
 }
 
 async function rekey(cli: Cli, options: GlobalOptions): Promise<void> {

@@ -20,6 +20,8 @@ export interface KeptSecrets {
 export interface SecretHome {
   /** For people. */
   readonly place: string;
+  /** Of the workspace's file. */
+  readonly path?: string;
   read(): Promise<KeptSecrets>;
   /** One change after the other. With `anew`: without reading what is there, which is not encrypted yet. */
   change(edit: (kept: KeptSecrets) => KeptSecrets, options?: { readonly anew?: boolean }): Promise<void>;
@@ -102,8 +104,13 @@ function changesOf(secret: Secret | undefined): Readonly<Record<string, string>>
   }
 }
 
+/** What was not changed stays as it is: it may be bytes that are no text. */
 function withKept(secret: Secret, { secrets, changed }: KeptSecrets): Secret {
-  const data = Object.entries(secrets).map(([name, text]) => [name, Buffer.from(text).toString('base64')]);
+  const before = keptOf(secret).secrets;
+  const data = Object.entries(secrets).map(([name, text]) => {
+    const stays = before[name] === text ? secret.data?.[name] : undefined;
+    return [name, stays ?? Buffer.from(text).toString('base64')];
+  });
   const annotations = { ...secret.metadata.annotations, [secretsChangedAnnotation]: JSON.stringify(changed) };
   return { ...secret, metadata: { ...secret.metadata, annotations }, data: Object.fromEntries(data) };
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Agent, agentSpecSchema } from '#api/agent.ts';
 import type { Secret } from '#api/meta.ts';
 import type { Client } from '#kube/client.ts';
+import { secretHome } from './home.ts';
 import { redactorFor } from './known.ts';
 import { listSecrets } from './usage.ts';
 
@@ -47,4 +48,19 @@ test('logs of pods are shown without the values that the reader may read, whatev
     agent('one', [from('readable'), from('forbidden')]),
   );
   assert.equal(redactor.text('the-secret-value another-value'), '[redacted] another-value');
+});
+
+test('values that are no text stay as they are when another one is set', async () => {
+  const bytes = Buffer.from([0xfe, 0xed, 0xff, 0x00]).toString('base64');
+  const before = { metadata: { name: 's' }, data: { keystore: bytes, gone: 'eA==' } } as unknown as Secret;
+  const written: Secret[] = [];
+  const client = {
+    find: async () => before,
+    update: async (_: unknown, secret: Secret) => written.push(secret),
+  } as unknown as Client;
+  await secretHome(client, 'team').change(({ secrets: { gone: _, ...rest }, changed }) => ({
+    secrets: { ...rest, A: 'text' },
+    changed,
+  }));
+  assert.deepEqual(written[0]?.data, { keystore: bytes, A: Buffer.from('text').toString('base64') });
 });

@@ -16,21 +16,28 @@ const shortestSeed = 32;
 const keyBytes = 32;
 
 /**
- * Masters, the current one first. Empty: there is none yet. Throws MasterKeyInvalid for a seed under 32 characters and for
+ * Masters, the current one first, the seed that is being left last. Empty: there is none yet. Throws MasterKeyInvalid for a seed under 32 characters and for
  * a file that is no key or that others may read: there is no default.
  */
 export async function readMasters(place: MasterPlace): Promise<Buffer[]> {
-  const seeds = [place.seed, place.previousSeed].filter((seed) => seed !== undefined && seed !== '');
-  return [...seeds.map((seed) => masterOfSeed(seed ?? '')), ...(await readKeyFile(place.keyFile))];
+  return [...(await currentMasters(place)), ...ofSeed(place.previousSeed)];
 }
 
-/** As `readMasters`; makes the file where there is nothing else. */
+/** Those that may encrypt, the current one first; makes the file where there is none. Throws as `readMasters`. */
 export async function ensureMasters(place: MasterPlace, randomKey: () => Buffer): Promise<Buffer[]> {
-  const masters = await readMasters(place);
+  const masters = await currentMasters(place);
   if (masters.length > 0) return masters;
   const master = randomKey();
   await writeMasters(place.keyFile, [master]);
   return [master];
+}
+
+async function currentMasters({ seed, keyFile }: MasterPlace): Promise<Buffer[]> {
+  return [...ofSeed(seed), ...(await readKeyFile(keyFile))];
+}
+
+function ofSeed(seed: string | undefined): Buffer[] {
+  return seed === undefined || seed === '' ? [] : [masterOfSeed(seed)];
 }
 
 export async function writeMasters(keyFile: string, masters: readonly Buffer[]): Promise<void> {

@@ -110,6 +110,19 @@ describe('The store of a workspace’s secrets', () => {
     assert.deepEqual(await names(open({ seed: next })), ['A']);
     await assert.rejects(open({ seed }).read(), { code: 'SecretsUnreadable' });
   });
+  it('encrypts nothing with a seed that is being left', async () => {
+    await open({ seed }).change(put('A', 'x'));
+    const leaving = { previousSeed: seed };
+    await open(leaving).rekey();
+    await open(leaving).change(put('B', 'y'));
+    assert.deepEqual(await names(), ['A', 'B']);
+    // Nor without a rekey.
+    rmSync(keyFile);
+    rmSync(path);
+    await open({ seed }).change(put('A', 'x'));
+    await open(leaving).change(put('B', 'y'));
+    assert.deepEqual(await names(), ['A', 'B']);
+  });
   it('is not stopped by a command that was killed while it held the lock', async () => {
     const gone = { pid: 2 ** 22 + 1, url: '', startedAt: 0 };
     writeFileSync(`${path}.lock`, JSON.stringify(gone));

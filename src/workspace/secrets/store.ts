@@ -15,6 +15,7 @@ export interface SecretStoreOptions {
 
 /** The workspace's own secrets, encrypted on disk. */
 export interface SecretStore {
+  readonly path: string;
   /** Throws SecretsUnreadable, SecretsPlain, MasterKeyInvalid. No file: no secrets. */
   read(): Promise<StoredSecrets>;
   /**
@@ -44,16 +45,13 @@ export function openSecretStore({ path, master, random }: SecretStoreOptions): S
     writeFileAtomic(path, sealSecrets(stored, key, random.bytes(12)), 0o600);
   const locked = <T>(run: () => Promise<T>) => withFileLock(`${path}.lock`, run);
   return {
+    path,
     read: async () => load(keysOf(await readMasters(master))),
     change: (edit, { anew = false } = {}) =>
       locked(async () => {
-        const isThere = (await readIfThere(path)) !== undefined;
-        // A new key would not open what is there: then it must be an error.
-        const masters =
-          isThere && !anew ? await readMasters(master) : await ensureMasters(master, () => random.bytes(32));
-        const keys = keysOf(masters);
-        const stored = anew ? noSecrets : await load(keys);
-        const [current] = keys;
+        // Read before there may be a new key, which would not open what is there: then it must be an error.
+        const stored = anew ? noSecrets : await load(keysOf(await readMasters(master)));
+        const [current] = keysOf(await ensureMasters(master, () => random.bytes(32)));
         if (current !== undefined) await save(edit(stored), current);
       }),
     rekey: () =>
