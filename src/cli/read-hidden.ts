@@ -9,8 +9,7 @@ import { exitCodes } from './exit-codes.ts';
  * input without its last line end. Throws `usage` for an empty one, `interrupted` for Ctrl-C.
  */
 export async function readHidden(cli: Cli, prompt: string): Promise<string> {
-  const value =
-    cli.prompter === undefined ? (await cli.readStdin()).replace(/\r?\n$/, '') : await ask(cli, prompt);
+  const value = isTyped(cli) ? await ask(cli, prompt) : (await cli.readStdin()).replace(/\r?\n$/, '');
   if (value === '')
     throw new CliError(exitCodes.usage, `${prompt} is empty`, 'Type it, or give it as standard input.');
   return value;
@@ -19,8 +18,13 @@ export async function readHidden(cli: Cli, prompt: string): Promise<string> {
 /** As `readHidden`, asked for twice at a terminal. */
 export async function readNewHidden(cli: Cli, prompt: string): Promise<string> {
   const value = await readHidden(cli, prompt);
-  if (cli.prompter === undefined || (await readHidden(cli, `${prompt} again`)) === value) return value;
+  if (!isTyped(cli) || (await readHidden(cli, `${prompt} again`)) === value) return value;
   throw new CliError(exitCodes.usage, 'the two are not the same', 'Try again.');
+}
+
+/** Somebody types, whether he sees the prompt or not: notes may go to a file. */
+function isTyped({ streams, prompter }: Cli): boolean {
+  return prompter !== undefined || ('isTTY' in streams.input && streams.input.isTTY === true);
 }
 
 async function ask(cli: Cli, prompt: string): Promise<string> {
