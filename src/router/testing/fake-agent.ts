@@ -180,6 +180,7 @@ function answer(
     if (state.options.queue !== undefined) send(response, 200, state.options.queue());
     return;
   }
+  for (const [name, value] of Object.entries(state.options.headers ?? {})) response.setHeader(name, value);
   if (path.startsWith('/static/')) {
     response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'a=b' }).end(`static ${path}`);
     return;

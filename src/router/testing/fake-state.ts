@@ -21,6 +21,8 @@ export interface FakeAgentOptions {
   readonly hang?: readonly string[];
   /** Asked each time for its queue. Absent: it never answers there. */
   readonly queue?: () => unknown;
+  /** Of its files and of what its API answers, besides the usual ones. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Does not hold the agent's key. */
   readonly impostor?: boolean;
 }

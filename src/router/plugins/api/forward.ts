@@ -6,6 +6,7 @@ import { writeJson } from '../../mcp/answer.ts';
 import { factsOf, sendsBody } from '../../request.ts';
 import { hasDotSegment } from '../../safe-path.ts';
 import type { Services } from '../../services.ts';
+import { keepGuarded } from '../../upstream/guarded-answer.ts';
 import { answerHeaders, apiRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import { gatewayStatus } from '../gateway-status.ts';
@@ -34,7 +35,7 @@ export function forward(services: Services, { request, response, resolution }: E
   };
   relay(services, call, response, {
     headers(headers) {
-      const passed = answerHeaders(headers);
+      const passed = keepGuarded(request, answerHeaders(headers));
       passed['x-content-type-options'] ??= 'nosniff';
       return passed;
     },

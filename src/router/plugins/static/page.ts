@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bindStatic } from '#wire/binding.ts';
-import { knownCaller } from '../../caller.ts';
 import { identifyCaller } from '../../delegation.ts';
 import { writeJson } from '../../mcp/answer.ts';
 import type { Page } from '../../page.ts';
@@ -8,6 +7,7 @@ import { internalPaths } from '../../paths.ts';
 import { factsOf } from '../../request.ts';
 import { safeFilePath } from '../../safe-path.ts';
 import type { Services } from '../../services.ts';
+import { keepGuarded } from '../../upstream/guarded-answer.ts';
 import { answerHeaders, apiRequestHeaders } from '../../upstream/headers.ts';
 import { relay } from '../../upstream/relay.ts';
 import type { AnswerHeaders } from '../../upstream/send.ts';
@@ -53,7 +53,7 @@ function serveFile(services: Services, request: IncomingMessage, response: Serve
     readyWaitMs: 15_000,
   };
   relay(services, call, response, {
-    headers: (headers) => fileAnswerHeaders(headers, file, knownCaller(request) !== undefined),
+    headers: (headers) => keepGuarded(request, fileAnswerHeaders(headers, file)),
     fail: (error) =>
       writeJson(response, gatewayStatus(error), { error: error.message }, { 'retry-after': '2' }),
   });
@@ -65,14 +65,9 @@ function fileHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => passed.includes(name)));
 }
 
-/** What not everybody may see is kept by nobody but the browser that asked. */
-function fileAnswerHeaders(
-  headers: AnswerHeaders,
-  file: string,
-  isGuarded: boolean,
-): Record<string, string | string[]> {
+function fileAnswerHeaders(headers: AnswerHeaders, file: string): Record<string, string | string[]> {
   return {
-    'cache-control': isGuarded ? `private, ${cacheControlOf(file)}` : cacheControlOf(file),
+    'cache-control': cacheControlOf(file),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     ...answerHeaders(headers),
