@@ -29,7 +29,10 @@ function installPeers(): void {
   if (status !== 0) console.log('They could not be installed; the tests that need them say so.');
 }
 
-/** Three parts: small tests two at a time; whole processes, and then clusters, need the machine to themselves. */
+/**
+ * Small tests two at a time; then whole processes one file at a time, and beside them those on the cluster, which
+ * mostly wait for pods.
+ */
 async function runParts(files: readonly string[], clusterOnly: boolean, isWhole: boolean): Promise<Outcome> {
   const onCluster = files.filter((file) => file.startsWith('test/cluster/'));
   const both = files.filter((file) => file.startsWith('test/e2e/both/'));
@@ -41,10 +44,11 @@ async function runParts(files: readonly string[], clusterOnly: boolean, isWhole:
   // Tests of sandboxes run what sandboxes run.
   await ensureBundles(root, console.log);
   if (isHere && small.length > 0) add(outcome, await runFiles(root, small, 2));
-  if (isHere && endToEnd.length > 0) add(outcome, await runFiles(root, endToEnd, 1));
-  if (onCluster.length + both.length > 0) {
-    add(outcome, await runClusterFiles(root, { own: onCluster, both, isWhole }));
-  }
+  const lanes = await Promise.all([
+    isHere ? runFiles(root, endToEnd, 1) : nothing(),
+    onCluster.length + both.length > 0 ? runClusterFiles(root, { own: onCluster, both, isWhole }) : nothing(),
+  ]);
+  for (const lane of lanes) add(outcome, lane);
   return outcome;
 }
 
