@@ -1,7 +1,27 @@
 import * as oauth from 'oauth4webapi';
 import { messageOf } from '#kit/errors.ts';
 import { AgentServerError } from '../../errors.ts';
-import { unusable } from './discovery.ts';
+
+/** An authorization server says no. */
+export class ServerSaysNo extends AgentServerError {
+  /** Its error code (RFC 6749, 5.2); undefined: it gave none. */
+  readonly said: string | undefined;
+
+  constructor(problem: string, remedy: string, said: string | undefined) {
+    super('UpstreamUnauthorized', `No token can be had: ${problem}. ${remedy}`, { remedy });
+    this.said = said;
+  }
+}
+
+/** The server knows the client no more, or never did. */
+export function knowsNoClient(error: unknown): boolean {
+  return (
+    error instanceof ServerSaysNo && (error.said === 'invalid_client' || error.said === 'unauthorized_client')
+  );
+}
+
+/** What the server says when it only wants to be asked later. */
+const later = new Set(['slow_down', 'temporarily_unavailable', 'server_error']);
 
 /** What the authorization server said, without anything that is secret. */
 export function refusal({ issuer }: oauth.AuthorizationServer, error: unknown): AgentServerError {
@@ -13,16 +33,17 @@ export function refusal({ issuer }: oauth.AuthorizationServer, error: unknown): 
       `The authorization server ${issuer} gave no token: ${problem}`,
     );
   }
-  if (said.status >= 500) {
+  if (said.status >= 500 || said.status === 429 || said.status === 408 || later.has(said.error ?? '')) {
     return new AgentServerError(
       'UpstreamLost',
       `The authorization server ${issuer} answers HTTP ${said.status}`,
     );
   }
   const words = [said.error, said.description].filter((part) => part !== undefined).join(': ');
-  return unusable(
+  return new ServerSaysNo(
     `the authorization server ${issuer} refuses the client (${words === '' ? `HTTP ${said.status}` : words})`,
     'Put the right credentials into the Secret of mcp.upstream.oauth.',
+    said.error,
   );
 }
 

@@ -1,9 +1,10 @@
 import { AgentServerError } from '#agent-server/errors.ts';
 import { type BackoffOptions, backoffDelay } from '#kit/backoff.ts';
-import { codeOf, messageOf } from '#kit/errors.ts';
+import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Challenge } from '../challenge.ts';
 import { findTokenPlace, type TokenPlace } from '../discovery.ts';
+import { knowsNoClient, ServerSaysNo } from '../refusal.ts';
 import type { Tokens } from '../tokens.ts';
 import type { Clients } from './clients.ts';
 import {
@@ -141,8 +142,8 @@ export class LoginTokens implements Tokens {
 
   async finish(begun: BegunLogin, answer: URLSearchParams): Promise<TokenSet> {
     const set = await finishLogin(begun, answer, this.#options).catch((error: unknown) => {
-      // The server may have forgotten it; the next login registers anew.
-      if (codeOf(error) === 'UpstreamUnauthorized') this.#options.clients.forget(begun.client);
+      // The next login registers anew. What the address of the answer says anybody can write.
+      if (knowsNoClient(error)) this.#options.clients.forget(begun.client);
       throw error;
     });
     this.#asked = new Set([...begun.scopes, ...this.#named]);
@@ -201,6 +202,17 @@ export class LoginTokens implements Tokens {
     return this.#refreshing;
   }
 
+  /**
+   * Nothing else ends a login: with another proof of the client, or later, the same refresh token is good. Only a
+   * registration that the server has lost is not to be mended by anybody.
+   */
+  #isForGood({ client }: TokenSet, error: unknown): boolean {
+    if (error instanceof ServerSaysNo && error.said === 'invalid_grant') return true;
+    const isLost = client.origin === 'registered' && knowsNoClient(error);
+    if (isLost) this.#options.clients.forget(client);
+    return isLost;
+  }
+
   async #refreshOnce(old: TokenSet): Promise<TokenSet | undefined> {
     const place = await this.#find();
     // A refresh token is shown to nobody but who gave it.
@@ -210,7 +222,7 @@ export class LoginTokens implements Tokens {
       if (this.#set === old) this.#use(set);
       return this.#set;
     } catch (error) {
-      if (codeOf(error) !== 'UpstreamUnauthorized') throw error;
+      if (!this.#isForGood(old, error)) throw error;
       if (this.#set === old) this.#use(undefined);
       return undefined;
     }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '#kit/clock.ts';
+import { codeOf } from '#kit/errors.ts';
+import { silentLog } from '#kit/log.ts';
 import type { TokenPlace } from '../discovery.ts';
 import type { Fetch } from '../fetch.ts';
 import { holdClients } from './clients.ts';
-import { beginLogin, finishLogin } from './flow.ts';
+import { beginLogin, finishLogin, type TokenSet } from './flow.ts';
+import { LoginTokens } from './login-tokens.ts';
 import type { KnownClient, RegistrationOptions } from './registration.ts';
 import { chooseScopes } from './scopes.ts';
 
@@ -87,4 +90,81 @@ test('scopes are those of the spec alone, or what was asked for with what was as
   assert.deepEqual(chooseScopes(undefined, ['write'], ['read'], place), ['read', 'write', 'offline_access']);
   assert.deepEqual(chooseScopes(undefined, [], [], place), ['read', 'offline_access']);
   assert.deepEqual(chooseScopes(undefined, [], [], placeOf({ scopes_supported: ['offline_access'] })), []);
+});
+
+/** One person at a server that knows RFC 7591; what its token endpoint answers is each test's. */
+function personAt(token: () => Response, registered: Partial<KnownClient> = { origin: 'registered' }) {
+  const server = { ...placeOf({}).server, registration_endpoint: 'https://auth.test/register' };
+  let registrations = 0;
+  const answers: Fetch = async (address) => {
+    if (String(address).endsWith('/token')) return token();
+    if (String(address).endsWith('/register')) {
+      registrations += 1;
+      return Response.json({ client_id: `c${registrations}` }, { status: 201 });
+    }
+    return String(address).includes('oauth-protected-resource')
+      ? Response.json({ resource: url.href, authorization_servers: ['https://auth.test'] })
+      : Response.json(server);
+  };
+  const clients = holdClients(() => 0);
+  const kept: TokenSet = {
+    client: { ...client, method: 'none', ...registered },
+    ...{ resource: url.href, access: 'old', refresh: 'r', scopes: [], had: 0, ends: 1 },
+  };
+  const sets: (TokenSet | undefined)[] = [];
+  const make = (from?: TokenSet) =>
+    new LoginTokens({
+      ...{ ...flow, fetch: answers, clientId: undefined, scopes: undefined, clients, log: silentLog },
+      ...{ visit: undefined, kept: from, keep: (set) => void sets.push(set) },
+    });
+  return { make, kept, sets, count: () => registrations };
+}
+
+const says = (status: number, error: string) => () => Response.json({ error }, { status });
+
+test('a server that is busy, or does not know the proof of the client, ends no login', async () => {
+  for (const [answer, code, origin] of [
+    [says(429, 'slow_down'), 'UpstreamLost', 'spec'],
+    [says(400, 'temporarily_unavailable'), 'UpstreamLost', 'spec'],
+    [says(408, 'invalid_request'), 'UpstreamLost', 'spec'],
+    [says(401, 'invalid_client'), 'UpstreamUnauthorized', 'spec'],
+    [says(400, 'invalid_scope'), 'UpstreamUnauthorized', 'registered'],
+  ] as const) {
+    let now: () => Response = answer;
+    const { make, kept, sets } = personAt(() => now(), { origin });
+    const tokens = make(kept);
+    await assert.rejects(tokens.current(), (error) => codeOf(error) === code);
+    assert.deepEqual([sets, tokens.isLoggedIn], [[], true]);
+    now = () => Response.json({ access_token: 'new', token_type: 'bearer' });
+    assert.equal(await tokens.current(), 'new');
+  }
+});
+
+test('a refresh token that is none any more ends the login, and so does a registration that is lost', async () => {
+  for (const answer of [says(400, 'invalid_grant'), says(401, 'invalid_client')]) {
+    const { make, kept, sets } = personAt(answer);
+    const tokens = make(kept);
+    assert.equal(await tokens.current(), undefined);
+    assert.deepEqual([sets, tokens.isLoggedIn], [[undefined], false]);
+  }
+});
+
+test('who says no, or brings a wrong answer, costs no new registration; a client that is unknown does', async () => {
+  let answer = says(400, 'invalid_grant');
+  const { make, count } = personAt(() => answer());
+  const back = { redirectUri, document: undefined };
+  const come = async (query: Record<string, string>) => {
+    const tokens = make();
+    const begun = await tokens.begin(back);
+    await assert.rejects(tokens.finish(begun, new URLSearchParams({ state: begun.state, ...query })));
+  };
+  await come({ error: 'access_denied' });
+  await come({ error: 'unauthorized_client' });
+  await come({ code: 'c', iss: 'https://other.test' });
+  await come({ code: 'made-up' });
+  assert.equal(count(), 1);
+  answer = says(401, 'invalid_client');
+  await come({ code: 'c' });
+  await make().begin(back);
+  assert.equal(count(), 2);
 });
