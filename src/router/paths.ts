@@ -45,7 +45,9 @@ export function resolveRequest(request: IncomingMessage, resolve: Resolver): Req
   const host = asked?.host ?? '';
   const isMetadata = path.startsWith(metadataPath) && /^(\/|$)/.test(path.slice(metadataPath.length));
   const isAuth = authPaths.has(path);
-  const resolution = path.startsWith('/') && !isMetadata && !isAuth ? resolve(host, path) : nothing;
+  // Whatever a surface has there is never served, so that what its agent asks must not count either.
+  const isOwn = isMetadata || isAuth || fixed.has(path);
+  const resolution = path.startsWith('/') && !isOwn ? resolve(host, path) : nothing;
   const internal = isMetadata ? metadataPath : isAuth ? internalPaths.auth : internalPath(path, resolution);
   return rememberFacts(request, { host, port: asked?.port, path, search, resolution, internal });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { staticRootAnnotation } from '#api/labels.ts';
 import { buildRoutingTable } from '#routing/table.ts';
 import { agentNamed, routeNamed } from '#routing/testing.ts';
 import type { QueueState } from '#wire/queue-state.ts';
@@ -126,6 +127,30 @@ test(
     );
     const cookie = String(login.headers['set-cookie']).split(';')[0];
     assert.equal((await ask({ cookie })).json.task.id, '0123456789abcdef');
+  },
+);
+
+test(
+  'an agent that is served at "/" changes nothing of who may ask at the router’s own paths',
+  limits,
+  async (t) => {
+    const router = await startTestRouter(t, [{ name: 'demo' }, { name: 'site' }]);
+    const [demo, site] = router.agents.map((fake) => agentOf(fake));
+    assert.ok(demo !== undefined && site !== undefined);
+    const auth = { mode: 'pwd', usersSecretRef: { name: 'demo-users' } } as const;
+    const guarded = (agent: typeof demo) => ({ ...agent, spec: { ...agent.spec, auth } });
+    const root = (agent: typeof demo) => ({
+      ...agent,
+      metadata: { ...agent.metadata, annotations: { [staticRootAnnotation]: 'true' } },
+    });
+    const ask = async (path: string) => (await post(router, undefined, { method: 'GET', path })).status;
+    const task = '/.ploinky/task?agent=default/demo&taskId=0123456789abcdef';
+    router.tables.set([guarded(demo), root(site)]);
+    assert.equal(await ask(task), 401);
+    router.tables.set([demo, root(guarded(site))]);
+    assert.equal(await ask('/'), 401, 'the control: the root asks');
+    for (const path of [task, '/.ploinky/queues', '/health', '/metrics'])
+      assert.equal(await ask(path), 200, path);
   },
 );
 
