@@ -48,6 +48,20 @@ describe('the opening of a connection', () => {
     }
   });
 
+  it('is read as soon as it is there, whatever comes with it', async () => {
+    const early = Buffer.from([20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 2, 7, 7, 23, 3, 3, 0, 9, 1]);
+    const hello = await helloFor('allowed.test');
+    for (const bytes of [hello, inRecords(hello, 100)]) {
+      for (let end = 0; end <= early.length; end += 1) {
+        const sent = Buffer.concat([bytes, early.subarray(0, end)]);
+        assert.deepEqual(readOpening(sent), named('allowed.test'));
+      }
+    }
+    // The control: before it is there, nothing else may come.
+    const cut = inRecords(hello, 100).subarray(0, 105);
+    assert.deepEqual(readOpening(Buffer.concat([cut, early])), { type: 'malformed' });
+  });
+
   it('is malformed in more records than any client sends', async () => {
     assert.deepEqual(readOpening(inRecords(await helloFor('allowed.test'), 3)), { type: 'malformed' });
   });

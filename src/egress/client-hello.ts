@@ -38,17 +38,26 @@ class Malformed extends Error {}
 function handshakeOf(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   let rest = bytes;
-  while (rest.length >= 5) {
+  // What follows a complete one, early data for instance, is not looked at: it depends on how the bytes were cut.
+  for (let there = 0, end = helloEnd(parts); rest.length >= 5 && there < end; end = helloEnd(parts)) {
     if (rest[0] !== handshakeRecord || rest[1] !== 3 || parts.length >= maxRecords) throw new Malformed();
     const size = rest.readUInt16BE(3);
     if (size === 0) throw new Malformed();
-    parts.push(rest.subarray(5, 5 + size));
+    const part = rest.subarray(5, 5 + size);
+    parts.push(part);
+    there += part.length;
     rest = rest.subarray(5 + size);
   }
   const message = Buffer.concat(parts);
   if (message.length > 0 && message[0] !== clientHello) throw new Malformed();
-  const end = message.length < 4 ? Number.POSITIVE_INFINITY : 4 + message.readUIntBE(1, 3);
+  const end = helloEnd(parts);
   return message.length < end ? undefined : message.subarray(4, end);
+}
+
+/** Bytes of the message with its head, as far as that is known. */
+function helloEnd(parts: readonly Buffer[]): number {
+  const head = Buffer.concat(parts.map((part) => part.subarray(0, 4))).subarray(0, 4);
+  return head.length < 4 ? Number.POSITIVE_INFINITY : 4 + head.readUIntBE(1, 3);
 }
 
 function serverNameOf(message: Buffer): string | undefined {
