@@ -19,6 +19,8 @@ export interface Target {
   readonly identity: AgentIdentity;
   readonly name: string;
   readonly namespace: string;
+  /** How many it should have, which are those in the slots below. */
+  readonly replicas: number;
   /** Workloads that take calls, in order of uid. */
   readonly ready: readonly TargetEndpoint[];
   /** The others that have an address: they end, or are not ready. What goes on at one of them may still be there. */
@@ -71,6 +73,7 @@ export function targetOf(agent: Agent): Target {
     identity: { namespace, name, uid },
     name,
     namespace,
+    replicas: agent.spec.runtime.replicas,
     ready,
     others: others.length === 0 ? none : others,
     instances: endpoints.map((endpoint) => endpoint.uid),

@@ -37,15 +37,18 @@ export function blobIn(
 }
 
 /**
- * Which replica has the first blob that a text names, `blobs/<id>`; undefined where it names none, or any instance has
- * it. Almost every text names none, which costs next to nothing.
+ * Which replica has the first blob of the agent that a text names, `blobs/<id>`; undefined where it names none, or any
+ * instance has it. URIs of other agents' blobs count for nothing. Almost every text names none, which costs next to
+ * nothing.
  */
-export function slotNamedIn(text: string): number | undefined {
-  const at = text.indexOf('blobs/');
-  if (at < 0) return undefined;
-  const id = /blobs\/([0-9a-f]{48})(?![0-9a-f])/.exec(text.slice(at))?.[1];
-  return id === undefined ? undefined : slotOfBlob(id);
+export function slotNamedIn(text: string, agent: string): number | undefined {
+  if (!text.includes('blobs/')) return undefined;
+  for (const [, owner, id = ''] of text.matchAll(namedBlob))
+    if (owner === undefined || owner === agent) return slotOfBlob(id);
+  return undefined;
 }
+
+const namedBlob = /(?:ploinky:\/\/([a-z0-9-]+)\/)?blobs\/([0-9a-f]{48})(?![0-9a-f])/g;
 
 /** What is told of a blob (Ploinky contract, §7, and more). */
 export interface BlobInfo {

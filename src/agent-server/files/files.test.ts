@@ -47,8 +47,13 @@ test('an id says which replica has it, where there are several', () => {
     const id = blobId(random, slot);
     assert.ok(isBlobId(id));
     assert.equal(slotOfBlob(id), slot);
-    assert.equal(slotNamedIn(`{"file":"blobs/${id}"}`), slot);
-    assert.equal(slotNamedIn(`{"file":"blobs/${id}0"}`), undefined);
+    assert.equal(slotNamedIn(`{"file":"blobs/${id}"}`, 'demo'), slot);
+    assert.equal(slotNamedIn(`{"file":"ploinky://demo/blobs/${id}"}`, 'demo'), slot);
+    assert.equal(slotNamedIn(`{"file":"blobs/${id}0"}`, 'demo'), undefined);
+    // Another agent's replicas are none of this one's.
+    assert.equal(slotNamedIn(`{"file":"ploinky://other/blobs/${id}"}`, 'demo'), undefined);
+    const both = `ploinky://other/blobs/${blobId(random, 3)} blobs/${id}`;
+    assert.equal(slotNamedIn(both, 'demo'), slot);
   }
-  assert.equal(slotNamedIn('blobs/nothing'), undefined);
+  assert.equal(slotNamedIn('blobs/nothing', 'demo'), undefined);
 });

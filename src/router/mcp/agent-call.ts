@@ -25,7 +25,9 @@ export function callWith(
 ): AgentCall {
   const { speaker, text } = options;
   const body = text ?? JSON.stringify(message);
-  const slot = 'method' in message && namesFiles.has(message.method) ? slotNamedIn(body) : undefined;
+  const name = agent.slice(agent.indexOf('/') + 1);
+  const slotIfThere =
+    'method' in message && namesFiles.has(message.method) ? slotNamedIn(body, name) : undefined;
   return {
     agent,
     ...('method' in message ? goesOnAt(message.params) : placed(splitParkState(message.id)?.instance)),
@@ -33,7 +35,7 @@ export function callWith(
     path: '/mcp',
     headers: { ...mcpRequestHeaders(options.headers), 'content-type': 'application/json' },
     body,
-    ...(slot !== undefined && { slot }),
+    ...(slotIfThere !== undefined && { slotIfThere }),
     binding: bindMessage(message),
     caller: speaker.caller,
     mcp: wireContext(speaker),

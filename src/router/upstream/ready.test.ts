@@ -9,7 +9,7 @@ const ready = ['a', 'b', 'c'].map((uid, slot) => ({ uid, address: `10.0.0.${uid}
 const others = [{ uid: 'ending', address: '10.0.0.9' }];
 const tables = {
   synced: true,
-  current: () => ({ targets: new Map([['default/x', { ready, others } as unknown as Target]]) }),
+  current: () => ({ targets: new Map([['default/x', { ready, others, replicas: 4 } as unknown as Target]]) }),
   subscribe: () => () => undefined,
 } as unknown as TableSource;
 
@@ -50,6 +50,18 @@ test('what stays with a workspace is sought at the instance that it names, and t
   }
   assert.equal(await find('session', 'ending', undefined, 1), 'ending');
   assert.equal(await find('session', 'gone', undefined, 7), await find('session'));
+});
+
+test('a slot that the agent does not have is no reason to wait for it', async () => {
+  const at = async (slotIfThere: number) =>
+    (await findReady('default/x', { tables, clock: createFakeClock(), waitMs: 0, slotIfThere })).endpoint.uid;
+  assert.equal(await at(1), 'b');
+  assert.ok(['a', 'b', 'c'].includes(await at(9)));
+  // It is away, and it may come back.
+  const away = { tables, clock: createFakeClock(), waitMs: 0, slotIfThere: 3 };
+  const waited = assert.rejects(Promise.resolve(findReady('default/x', away)), { code: 'AgentUnavailable' });
+  await away.clock.advance(1);
+  await waited;
 });
 
 test('sessions spread over the instances, and stay where they are', async () => {

@@ -24,6 +24,8 @@ export interface ReadyOptions {
   readonly only?: string | undefined;
   /** Slot of the only replica that will do, where replicas have slots. */
   readonly slot?: number | undefined;
+  /** The same, where the agent has such a replica; it may be away at the moment. */
+  readonly slotIfThere?: number | undefined;
   /** Instance that just failed: another one is waited for. */
   readonly except?: TargetEndpoint | undefined;
 }
@@ -60,8 +62,10 @@ function look(key: string, options: ReadyOptions): Ready | undefined {
   return endpoint === undefined ? undefined : { target, endpoint };
 }
 
-function candidates({ ready }: Target, options: ReadyOptions): readonly TargetEndpoint[] {
-  const { only, except, slot: wanted } = options;
+function candidates(target: Target, options: ReadyOptions): readonly TargetEndpoint[] {
+  const { ready } = target;
+  const { only, except } = options;
+  const wanted = options.slot ?? slotThere(target, options.slotIfThere);
   if (only === undefined && except === undefined && wanted === undefined) return ready;
   return ready.filter(
     ({ uid, address, slot }) =>
@@ -69,6 +73,11 @@ function candidates({ ready }: Target, options: ReadyOptions): readonly TargetEn
       (only === undefined || uid === only) &&
       (uid !== except?.uid || address !== except.address),
   );
+}
+
+function slotThere({ ready, replicas }: Target, slot: number | undefined): number | undefined {
+  if (slot === undefined || slot < replicas) return slot;
+  return ready.some((endpoint) => endpoint.slot === slot) ? slot : undefined;
 }
 
 /** What a call goes on with may be at an instance that takes no new ones. */

@@ -42,6 +42,8 @@ export interface AgentCall {
   readonly preferred?: string;
   /** Slot of the replica that it is for alone, where replicas have slots. */
   readonly slot?: number;
+  /** The same, where the agent has such a replica. */
+  readonly slotIfThere?: number;
   /** Slot of the instance that it is for when that one has gone. */
   readonly preferredSlot?: number;
 }
@@ -164,7 +166,7 @@ class Attempt implements Flow, HttpHandler {
 
   #wanted(except: Ready['endpoint'] | undefined): ReadyOptions {
     const { tables, clock, limits } = this.#options;
-    const { instance, preferred, preferredSlot, slot, mcp, readyWaitMs } = this.#call;
+    const { instance, preferred, preferredSlot, slot, slotIfThere, mcp, readyWaitMs } = this.#call;
     return {
       tables,
       clock,
@@ -174,6 +176,7 @@ class Attempt implements Flow, HttpHandler {
       preferredSlot,
       only: instance,
       slot,
+      slotIfThere,
       except,
     };
   }
@@ -259,19 +262,15 @@ class Attempt implements Flow, HttpHandler {
 
   #translate({ target }: Ready, error: unknown): RouterError {
     const agents = [target.name];
-    if (!this.#sent && codeOf(error) === 'Silent') {
-      const message = `Agent '${target.name}' is busy with other calls; this one was not sent. Try again in a moment.`;
-      return new RouterError('AgentUnavailable', message, { cause: error, agents });
-    }
     if (!this.#sent) {
-      const message = `Agent '${target.name}' cannot be reached. Try again in a moment.`;
+      const why =
+        codeOf(error) === 'Silent' ? 'is busy with other calls; this one was not sent' : 'cannot be reached';
+      const message = `Agent '${target.name}' ${why}. Try again in a moment.`;
       return new RouterError('AgentUnavailable', message, { cause: error, agents });
     }
     if (codeOf(error) === 'Silent') {
-      return new RouterError('AgentTimeout', `Agent '${target.name}' did not answer in time.`, {
-        cause: error,
-        agents,
-      });
+      const message = `Agent '${target.name}' did not answer in time.`;
+      return new RouterError('AgentTimeout', message, { cause: error, agents });
     }
     const message = `The connection to agent '${target.name}' was lost; the call may have run.`;
     return new RouterError('AgentLost', message, { cause: error, agents });
