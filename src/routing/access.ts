@@ -40,7 +40,25 @@ export function accessOf(auth: Auth, namespace: string, name: string): Access | 
 function ssoRealm({ issuer, clientId, rolesClaim, roles, ca }: Sso, namespace: string): string {
   const mapping = { rolesClaim, roles, ca: ca && { ...ca, namespace } };
   const isPlain = rolesClaim === undefined && roles === undefined && ca === undefined;
-  return isPlain ? `${issuer} ${clientId}` : `${issuer} ${clientId} ${digestOf(mapping)}`;
+  // An id may have spaces: it must not read as another's id and mapping.
+  const realm = `${issuer} ${encodeURIComponent(clientId.toWellFormed())}`;
+  return isPlain ? realm : `${realm} ${digestOf(mapping, 32)}`;
+}
+
+/**
+ * Who knows the people that an issuer's tokens are about. They carry the roles that an Access maps their claims to, which
+ * are none to an Access with another mapping. No realm of mode sso is the same.
+ */
+export function bearerRealm(issuer: string, { sso }: Pick<Access, 'sso'>): string {
+  if (sso?.issuer !== issuer) return issuer;
+  const { rolesClaim, roles } = sso;
+  return `${issuer} =${digestOf({ rolesClaim, roles }, 32)}`;
+}
+
+/** The issuer of a realm that `bearerRealm` made; undefined for every other. */
+export function issuerOfBearer(realm: string): string | undefined {
+  const [issuer, mapping] = realm.split(' ');
+  return mapping === undefined || mapping.startsWith('=') ? issuer : undefined;
 }
 
 /** Name of the Secret with the users of an Agent's or Route's mode pwd. */

@@ -1,4 +1,4 @@
-import type { Access, Issuer } from '#routing/access.ts';
+import { type Access, type Issuer, issuerOfBearer } from '#routing/access.ts';
 import type { Caller } from '../caller.ts';
 
 /**
@@ -11,8 +11,9 @@ export function isAdmitted(caller: Caller, access: Access | undefined): boolean 
   if (access.mode === 'guest') return true;
   const realm = caller.realm ?? caller.user.realm;
   if (access.mode !== 'none' && realm === access.realm) return true;
+  const from = realm === undefined ? undefined : issuerOfBearer(realm);
   return access.issuers.some((issuer) => {
-    if (realm !== issuer.url || caller.proof === 'sso' || !isMeant(caller, issuer)) return false;
+    if (from !== issuer.url || caller.proof === 'sso' || !isMeant(caller, issuer)) return false;
     return (issuer.scopes ?? []).every((scope) => caller.scopes?.includes(scope));
   });
 }

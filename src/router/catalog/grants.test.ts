@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { RouteSpecInput } from '#api/route.ts';
-import type { Access, AllowRule } from '#routing/access.ts';
+import { type Access, type AllowRule, accessOf, bearerRealm, type SsoAccess } from '#routing/access.ts';
 import { matchesGlob } from '#routing/names-filter.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import { buildRoutingTable } from '#routing/table.ts';
 import { agentNamed, routeNamed } from '#routing/testing.ts';
 import { createFakeClock } from '#test/fixtures/fake-clock.ts';
+import { userOf } from '../auth/bearer/user.ts';
 import { anonymous, type Caller } from '../caller.ts';
 import { locate } from '../mcp/locate.ts';
 import type { Catalog } from './catalog.ts';
@@ -222,3 +223,37 @@ async function ownerOf(made: ReturnType<typeof stage>, surface: McpSurface, name
     return undefined;
   }
 }
+
+test('roles of an issuer’s tokens are those that an Access maps itself, whichever was asked first', () => {
+  const url = 'https://id.example.org';
+  const provider = { issuer: url, clientId: 'c' };
+  const of = (sso: Partial<SsoAccess> | undefined, allow?: readonly AllowRule[]): Access => ({
+    ...{ mode: 'none', realm: '', issuers: [{ url, audiences: ['all'] }], allow },
+    ...(sso && { sso: { ...provider, ...sso } }),
+  });
+  const mine = of({ rolesClaim: 'sub', roles: [{ value: 'eve', role: 'admin' }] });
+  const onlyAdmins: AllowRule[] = [{ tools: ['x'], roles: ['admin'] }];
+  const theirs = { rolesClaim: 'groups', roles: [{ value: 'bosses', role: 'admin' }] };
+  const caller = (asked: Access, proof: 'bearer' | 'delegation', groups: string[] = []): Caller => {
+    const claims = { sub: 'eve', aud: 'all', groups };
+    const realm = bearerRealm(url, asked);
+    const user = { ...userOf(url, claims, asked.sso), realm };
+    return { ...anonymous, user, proof, realm, ...(proof === 'bearer' && { claims, scopes: [] }) };
+  };
+  const agentsFor = (ofAgent: Access, who: Caller) => {
+    const { narrow, surface } = stage({ tools: { a: ['x'] }, ofAgents: { a: ofAgent } });
+    return narrow(surface, who).agents.length;
+  };
+  for (const proof of ['bearer', 'delegation'] as const) {
+    assert.equal(agentsFor({ ...mine, allow: onlyAdmins }, caller(mine, proof)), 1, 'the control');
+    assert.equal(agentsFor(of(undefined), caller(mine, proof)), 1, 'the issuer counts all the same');
+    assert.equal(agentsFor(of(undefined, onlyAdmins), caller(mine, proof)), 0, proof);
+    assert.equal(agentsFor(of(theirs, onlyAdmins), caller(mine, proof)), 0, proof);
+  }
+  assert.equal(agentsFor(of(theirs, onlyAdmins), caller(mine, 'bearer', ['bosses'])), 1, 'their own mapping');
+  assert.equal(agentsFor(of(theirs, onlyAdmins), caller(of(theirs), 'delegation', ['bosses'])), 1);
+  // What begins as a login in a browser is no token of the issuer, whatever its client is called.
+  const named = accessOf({ mode: 'sso', sso: { issuer: url, clientId: '=0' } }, 'default', 'z')?.realm ?? '';
+  const passedOn: Caller = { ...caller(mine, 'delegation'), realm: named };
+  assert.equal(agentsFor(of(undefined), passedOn), 0);
+});

@@ -1,11 +1,12 @@
 import { digestOf } from '#kit/digest.ts';
-import type { Access } from '#routing/access.ts';
+import { type Access, bearerRealm, issuerOfBearer } from '#routing/access.ts';
 import { type Allowance, allowanceOf, type Credentials, type Grant } from '#routing/allow.ts';
 import type { SurfaceLimits } from '#routing/limits.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { RoutingTable } from '#routing/table.ts';
 import { isAdmitted } from '../auth/admitted.ts';
+import { rolesOf } from '../auth/bearer/user.ts';
 import type { Caller } from '../caller.ts';
 import type { TableSource } from '../sources.ts';
 
@@ -157,5 +158,17 @@ function credentialsFor(access: Access, caller: Caller): Credentials {
   const isOfRealm = mode !== 'none' && (caller.realm ?? user.realm) === realm;
   const isOfIssuer = issuers.length > 0 && isAdmitted(caller, { ...access, mode: 'none' });
   if (!isOfRealm && !isOfIssuer) return nobody;
-  return { roles: user.roles, claims, scopes: scopes ?? (unlimited.has(proof) ? undefined : []) };
+  const roles = isOfRealm ? user.roles : rolesOfToken(access, caller);
+  return { roles, claims, scopes: scopes ?? (unlimited.has(proof) ? undefined : []) };
+}
+
+/** The roles that this Access maps the claims of a token to. What an agent passes on has none but those of the same mapping. */
+function rolesOfToken(
+  access: Access,
+  { user, proof, realm = user?.realm, claims = {} }: Caller,
+): readonly string[] {
+  const issuer = issuerOfBearer(realm ?? '') ?? '';
+  if (realm === bearerRealm(issuer, access)) return user?.roles ?? [];
+  const { sso } = access;
+  return proof === 'bearer' && sso?.issuer === issuer ? rolesOf(claims, sso) : [];
 }

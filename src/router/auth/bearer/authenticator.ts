@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { sha256Hex } from '#kit/digest.ts';
-import type { Access, Issuer } from '#routing/access.ts';
+import { type Access, bearerRealm, type Issuer } from '#routing/access.ts';
 import type { Services } from '../../services.ts';
 import type { Authenticator, Identity } from '../authenticator.ts';
 import { resourceOf } from '../metadata/resource.ts';
@@ -66,7 +66,7 @@ export function createBearerAuthenticator(
     const identity: Identity = {
       user: userOf(token.issuer, token.claims, access.sso?.issuer === token.issuer ? access.sso : undefined),
       proof: 'bearer',
-      realm: token.issuer,
+      realm: bearerRealm(token.issuer, access),
       scopes: token.scopes,
       claims: token.claims,
       ownAudience: isForUrl,
