@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kit/clock.ts';
 import {
+  bindBlob,
   bindHttpService,
   bindMessage,
   bindStatic,
@@ -14,6 +15,7 @@ import {
   queueBinding,
   streamBinding,
 } from '#wire/binding.ts';
+import { blobsPath } from '#wire/blobs.ts';
 import { answerChallenge, isNonce, proofPath } from '#wire/challenge.ts';
 import type { InvocationClaims } from '#wire/claims.ts';
 import { type AgentIdentity, deriveAgentKey, principalOf, type WireKey } from '#wire/keys.ts';
@@ -147,6 +149,7 @@ function bindingOf(request: IncomingMessage, url: string, body: string): CallBin
   if (pathname === '/mcp' && request.method === 'DELETE') return endSessionBinding;
   if (pathname === '/mcp') return bindMessage(JSON.parse(body));
   if (pathname === '/getTaskStatus') return bindTaskStatus(searchParams.get('taskId') ?? '');
+  if (pathname.startsWith(blobsPath)) return bindBlob(request.method ?? '', pathname, search);
   if (pathname === queuePath) return queueBinding;
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith('/static/')) return bindStatic(path);

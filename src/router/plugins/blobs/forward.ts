@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { bindBlob } from '#wire/binding.ts';
 import { blobsPath, isBlobId, slotOfBlob } from '#wire/blobs.ts';
+import { resourceAt } from '../../auth/metadata/resource.ts';
+import type { Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
 import type { Exchange } from '../../front.ts';
 import { leaveBody } from '../../leave-body.ts';
@@ -26,7 +28,9 @@ export function blobsForwarder(services: Services): ServeBlobs {
     if (id !== '' && !isBlobId(id)) refuse(services, exchange, () => writeText(response, 400, 'Bad id'));
     else if (!(id === '' ? ofAll : ofOne).has(request.method ?? ''))
       refuse(services, exchange, () => writeJson(response, 405, { error: 'method_not_allowed' }));
-    else if (isUnprovenAgent(request) && !mayUnproven(request, id))
+    else if (isLimited(identifyCaller(request, services)) && !mayLimited(request, id))
+      refuse(services, exchange, () => writeJson(response, 403, { error: onlyWithScope }));
+    else if (isUnprovenAgent(request) && !mayLimited(request, id))
       refuse(services, exchange, () => writeJson(response, 403, { error: onlyWithId }));
     else if (!transfers.begin(target.identity.uid, response))
       refuse(services, exchange, () => writeJson(response, 503, { error: tooMany }, { 'retry-after': '2' }));
@@ -39,6 +43,8 @@ const ofAll = new Set(['POST', 'GET', 'HEAD']);
 const ofOne = new Set(['GET', 'HEAD', 'DELETE']);
 const onlyWithId =
   'what runs in a sandbox may give files and take those whose id it knows; more only with the token of a call';
+const onlyWithScope =
+  'this token or key is limited to scopes without "blobs": it may give files and take those whose id is known';
 const tooMany = 'too many files of this agent are on their way; try again in a moment';
 
 /** Something in a sandbox that shows no token. */
@@ -46,7 +52,12 @@ function isUnprovenAgent(request: IncomingMessage): boolean {
   return isFromAgent(request) && !isDelegated(request);
 }
 
-function mayUnproven({ method }: IncomingMessage, id: string): boolean {
+/** What a token or key is limited to does not grow by way of files. */
+function isLimited({ scopes }: Caller): boolean {
+  return scopes !== undefined && !scopes.includes('blobs');
+}
+
+function mayLimited({ method }: IncomingMessage, id: string): boolean {
   return id === '' ? method === 'POST' : method !== 'DELETE';
 }
 
@@ -109,7 +120,7 @@ function callOf(services: Services, { request, resolution }: Exchange<'blobs'>):
     agent: `${target.namespace}/${target.name}`,
     method,
     path: `${path}${search}`,
-    headers: { ...headersFor(request.headers), 'x-ploinky-blobs-url': urlOf(request, id) },
+    headers: { ...headersFor(request.headers), 'x-ploinky-blobs-url': urlOf(services, request, id) },
     body: sendsBody(request) ? request : undefined,
     binding: bindBlob(method, path, search),
     caller: identifyCaller(request, services),
@@ -129,8 +140,8 @@ function headersFor(headers: IncomingHttpHeaders): Record<string, string> {
 }
 
 /** Where the client sees the agent's blobs. */
-function urlOf(request: IncomingMessage, id: string): string {
-  const { path } = factsOf(request);
-  const own = id === '' ? path : path.slice(0, -id.length);
-  return `http://${request.headers.host ?? 'localhost'}${own.replace(/\/+$/, '')}`;
+function urlOf({ auth }: Services, request: IncomingMessage, id: string): string {
+  const facts = factsOf(request);
+  const own = id === '' ? facts.path : facts.path.slice(0, -id.length);
+  return resourceAt(request, auth, facts, own.replace(/\/+$/, '')).url;
 }
