@@ -56,6 +56,8 @@ export interface BuiltSource {
   readonly tasks: TaskService;
   /** Logs people in at a remote upstream; undefined: nobody does. */
   readonly logins?: Logins | undefined;
+  /** To be told when `keys` gives others than before. */
+  readonly keysChanged?: (() => void) | undefined;
 }
 
 /** The source that the configuration names: commands inline, commands of a file, or an upstream. */
@@ -71,9 +73,9 @@ export async function buildSource(options: SourceOptions): Promise<BuiltSource> 
   });
   const tasks = createTaskService({ queue, gate, clock, answerMs: settings.taskAnswerMs, instance });
   if (isObject(mcp['upstream'])) {
-    const { source, logins } = await upstreamSource(mcp['upstream'], gate, options);
+    const { source, ...people } = await upstreamSource(mcp['upstream'], gate, options);
     const serving = servingTasks(source, () => tasks.serve(sourceTasks(source, options)));
-    return { source: serving, tasks, logins };
+    return { source: serving, tasks, ...people };
   }
   const configFile = typeof mcp['configFile'] === 'string' ? mcp['configFile'] : undefined;
   const source = createConfiguredSource({
@@ -125,7 +127,7 @@ function servingTasks(source: Source, serve: () => () => void): Source {
   return Object.create(source, { close: { value: close } }) as Source;
 }
 
-type Upstream = Pick<BuiltSource, 'source' | 'logins'>;
+type Upstream = Omit<BuiltSource, 'tasks'>;
 
 async function upstreamSource(
   upstream: Record<string, unknown>,

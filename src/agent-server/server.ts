@@ -109,7 +109,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
   const blobs = openBlobs({ ...options, settings });
-  const { source, tasks, logins } = await buildWithBlobs(blobs, {
+  const { source, tasks, logins, keysChanged } = await buildWithBlobs(blobs, {
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
     keys: keys.current,
@@ -149,6 +149,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     streams: services.streams,
     reconfigure(next) {
       keys.use(next);
+      keysChanged?.();
       forwards.use(next.forwards);
       useSecrets(next.upstream);
     },

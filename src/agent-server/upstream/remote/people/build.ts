@@ -21,11 +21,18 @@ export interface PeopleUpstreamOptions
   readonly source: (open: OpenConnection) => Source;
 }
 
+export interface PeopleUpstream {
+  readonly source: Source;
+  readonly logins: Logins;
+  /** `keys` gives others than before. */
+  readonly keysChanged: () => void;
+}
+
 /** The folder in the agent's workspace where logins are kept. */
 const folderName = '.upstreamLogins';
 
 /** A remote upstream at which each caller logs in. Throws InvalidConfig. */
-export function buildPeopleUpstream(options: PeopleUpstreamOptions): { source: Source; logins: Logins } {
+export function buildPeopleUpstream(options: PeopleUpstreamOptions): PeopleUpstream {
   const { upstream, config, keys, random, clock, log } = options;
   const remote = readRemote(upstream, config);
   const { clientId, scopes } = remote.oauth ?? {};
@@ -44,5 +51,9 @@ export function buildPeopleUpstream(options: PeopleUpstreamOptions): { source: S
     idleMs: options.sessionIdleMs,
     open: ({ tokens }) => options.source(place.connector(tokens)),
   });
-  return { source, logins: createLogins({ people, host, changed: source.changed }) };
+  return {
+    source,
+    logins: createLogins({ people, host, changed: source.changed }),
+    keysChanged: () => void vault.rotate(),
+  };
 }

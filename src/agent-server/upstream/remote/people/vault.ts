@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '#kit/digest.ts';
 import { messageOf } from '#kit/errors.ts';
@@ -27,6 +27,8 @@ export interface Vault {
   read(name: string): Record<string, unknown> | undefined;
   /** Undefined: forgets it. What fails is in the log: the person then logs in once more. */
   write(name: string, value: object | undefined): Promise<void>;
+  /** The keys are others: what is sealed with an older one than the current is sealed anew, before that one goes. */
+  rotate(): Promise<void>;
   /** Everything that was to be written is. */
   settled(): Promise<void>;
 }
@@ -35,26 +37,42 @@ export interface Vault {
 const longest = 4 * 1024 * 1024;
 
 export function openVault({ folder, keys, owner, log, now }: VaultOptions): Vault {
-  const pathOf = (name: string) => join(folder, `${sha256Hex(name).slice(0, 40)}.sealed`);
-  const purposeOf = (name: string) => JSON.stringify(['upstream-login', ...owner, name]);
-  let last: Promise<void> = Promise.resolve();
+  const fileOf = (name: string) => `${sha256Hex(name).slice(0, 40)}.sealed`;
+  const sealing: Sealing = {
+    keys: () => keys().map(derived),
+    purposeOf: (file) => JSON.stringify(['upstream-login', ...owner, file]),
+  };
+  const { purposeOf } = sealing;
   forgetOld(folder, now());
+  let last = rotate();
 
   async function store(name: string, value: object | undefined): Promise<void> {
     try {
-      if (value === undefined) rmSync(pathOf(name), { force: true });
+      const file = fileOf(name);
+      const path = join(folder, file);
+      if (value === undefined) rmSync(path, { force: true });
       else {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        await writeFileAtomic(pathOf(name), seal(keys().map(derived), purposeOf(name), value, longest));
+        await writeFileAtomic(path, seal(sealing.keys(), purposeOf(file), value, longest));
       }
     } catch (error) {
       log.error('A login cannot be kept', { error: messageOf(error) });
     }
   }
+  async function rotate(): Promise<void> {
+    for (const file of filesIn(folder)) {
+      try {
+        await sealAnew(join(folder, file), purposeOf(file), sealing.keys());
+      } catch (error) {
+        log.error('A login cannot be sealed anew', { error: messageOf(error) });
+      }
+    }
+  }
   return {
     read(name) {
       try {
-        return unseal(keys().map(derived), purposeOf(name), readFileSync(pathOf(name), 'utf8'), longest);
+        const file = fileOf(name);
+        return unseal(sealing.keys(), purposeOf(file), readFileSync(join(folder, file), 'utf8'), longest);
       } catch {
         return undefined;
       }
@@ -63,8 +81,32 @@ export function openVault({ folder, keys, owner, log, now }: VaultOptions): Vaul
       last = last.then(() => store(name, value));
       return last;
     },
+    rotate() {
+      last = last.then(rotate);
+      return last;
+    },
     settled: () => last,
   };
+}
+
+interface Sealing {
+  readonly keys: () => readonly WireKey[];
+  readonly purposeOf: (file: string) => string;
+}
+
+/** With the current key; what none of the keys opens stays as it is. It is as old as before. */
+async function sealAnew(path: string, purpose: string, keys: readonly WireKey[]): Promise<void> {
+  const sealed = readFileSync(path, 'utf8');
+  if (unseal(keys.slice(0, 1), purpose, sealed, longest) !== undefined) return;
+  const value = unseal(keys, purpose, sealed, longest);
+  if (value === undefined) return;
+  const { atime, mtime } = statSync(path);
+  await writeFileAtomic(path, seal(keys, purpose, value, longest));
+  utimesSync(path, atime, mtime);
+}
+
+function filesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.sealed')) : [];
 }
 
 /** Milliseconds after which nobody comes back for what was not renewed meanwhile; guests never do. */
