@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { utimesSync, writeFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -10,13 +9,15 @@ import { type OpenStore, testsOfEveryStore, upload } from '#agent-server/blobs/t
 import type { AgentServerOptions } from '#agent-server/server.ts';
 import {
   eventually,
+  openSession,
   type TestServer,
   temporaryFolder,
   testConfig,
   testServer,
+  toolCall,
 } from '#agent-server/testing/harness.ts';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
-import { createLog } from '#kit/log.ts';
+import type { Log } from '#kit/log.ts';
 import { type Bucket, startBucket } from './versitygw.ts';
 
 const started = await startBucket();
@@ -119,7 +120,6 @@ test('what a crash left is no blob, and is removed when it is a day old', settin
     ['old', 'young', 'whole'].map((text) => send(first, Buffer.from(text))),
   );
   const data = join(bucket.folder, ownFolder(prefix, 'data'));
-  const { rmSync } = await import('node:fs');
   for (const info of [old, young]) rmSync(join(bucket.folder, ownFolder(prefix, 'info'), info?.['id'] ?? ''));
   const longAgo = Date.now() / 1000 - 2 * 24 * 3600;
   for (const info of [old, whole]) utimesSync(join(data, info?.['id'] ?? ''), longAgo, longAgo);
@@ -145,34 +145,37 @@ test('every replica serves every blob, deletes it, and counts it', settings, asy
   assert.equal((await one.send('GET', `/blobs/${id}`)).status, 404);
 });
 
+const script = `
+import { readFileSync, writeFileSync, writeSync } from 'node:fs';
+const { input } = JSON.parse(readFileSync(0, 'utf8'));
+const text = readFileSync(process.env.WORKSPACE_PATH + '/' + input.in, 'utf8');
+writeFileSync(process.env.WORKSPACE_PATH + '/out.txt', text.toUpperCase());
+console.log('read ' + text);
+writeSync(3, JSON.stringify({ blob: { path: 'out.txt', type: 'text/plain' } }) + '\\n');
+`;
+
 test(
-  'a tool reads a blob that its call names as a file, and what it gives is a blob',
+  'a tool reads a blob that its call names as a file, and what it gives is a blob of any replica',
   settings,
   async (t) => {
     const prefix = newPrefix();
-    const tool = {
-      name: 'copy',
-      command: [
-        'sh',
-        '-c',
-        `cat "$WORKSPACE_PATH/$(node -p 'JSON.parse(require("fs").readFileSync(0)).input.file')"`,
-      ],
-      inputSchema: { type: 'object', properties: { file: { type: 'string' } } },
-    };
-    const server = await serverOf(t, prefix, { mcp: { tools: [tool] } });
-    const { id } = await send(server, Buffer.from('for the tool'));
-    const call = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'copy', arguments: { file: `blobs/${id}` } },
-    };
-    const { json } = await server.post(call);
-    assert.match(JSON.stringify(json), /for the tool/);
-    assert.equal(await readFile(join(server.code, 'blobs', id ?? ''), 'utf8'), 'for the tool');
-    assert.deepEqual((await readdir(join(server.code, 'blobs'))).sort(), [id, `${id}.json`]);
+    const code = await temporaryFolder(t);
+    writeFileSync(join(code, 'copy.mjs'), script);
+    const { env } = testConfig(code);
+    const tools = [{ name: 'copy', command: 'node copy.mjs', inputSchema: { type: 'object' } }];
+    const paths = { code, workspace: code };
+    const more = { paths, mcp: { tools }, env: { ...env, WORKSPACE_PATH: code } };
+    const [server, other] = [await serverOf(t, prefix, more), await serverOf(t, prefix)];
+    const { id = '' } = await send(other, Buffer.from('for the tool'));
+    const session = { 'mcp-session-id': await openSession(server) };
+    const { json } = await server.post(toolCall('copy', { in: `blobs/${id}` }), session);
+    assert.match(json.result.content[0]?.text ?? '', /read for the tool/);
+    const { uri = '' } = json.result.content[1] as unknown as Record<string, string>;
+    assert.equal((await other.send('GET', uri.replace('ploinky://demo', ''))).text, 'FOR THE TOOL');
+    const brought = () => readdirSync(join(code, 'blobs')).sort();
+    assert.deepEqual(brought(), [id, `${id}.json`]);
     assert.equal((await server.send('DELETE', `/blobs/${id}`)).status, 204);
-    assert.deepEqual(await readdir(join(server.code, 'blobs')), []);
+    assert.deepEqual(brought(), []);
   },
 );
 
@@ -184,7 +187,8 @@ test(
     const right = configFor(prefix);
     const wrong = { headers: {}, blobs: { accessKeyId: 'tester', secretAccessKey: 'canary-wrong' } };
     const lines: string[] = [];
-    const log = createLog({ level: 'debug', write: (line: string) => lines.push(line) } as never);
+    const write = (...line: unknown[]) => lines.push(JSON.stringify(line));
+    const log: Log = { debug: write, info: write, warn: write, error: write, with: () => log };
     const server = await serverOf(t, prefix, { upstream: wrong }, { log });
     const refused = await upload(server, 'x');
     assert.equal(refused.status, 502);
