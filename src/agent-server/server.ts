@@ -16,6 +16,7 @@ import { createVerifier, type Verifier } from '#wire/token.ts';
 import { upstreamLoginPath } from '#wire/upstream-login.ts';
 import { type Activity, drainedPath, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
+import { bringNamed } from './blobs/bring-named.ts';
 import { blobsHandler } from './blobs/handler.ts';
 import { keepResults } from './blobs/kept-results.ts';
 import { publisher } from './blobs/publish.ts';
@@ -108,7 +109,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const { queue, onLogTailBytes } = openQueue(options, settings);
   const keys = holdKeys(options);
   const { current: upstreamSecrets, use: useSecrets } = holdUpstreamSecrets(config);
-  const blobs = openBlobs({ ...options, settings });
+  const blobs = openBlobs({ ...options, settings, secrets: upstreamSecrets });
   const { source, tasks, logins, keysChanged } = await buildWithBlobs(blobs, {
     ...options,
     ...{ settings, spawner, queue, onLogTailBytes },
@@ -171,12 +172,13 @@ const stopped = { ready: false, reason: 'Stopping', message: 'The agent-server s
 /** The source, with blobs as resources; large results of tasks are blobs. */
 async function buildWithBlobs(blobs: Blobs, options: SourceOptions): Promise<BuiltSource> {
   const { config, settings, log } = options;
-  const { name: agent, slot } = config.agent;
+  const { name: agent } = config.agent;
   const publish = publisher(blobs, agent, config.paths.workspace);
   const built = await buildSource({ ...options, publish });
   const ttlSeconds = Math.ceil(settings.taskRetentionMs / 1000);
-  const tasks = keepResults(built.tasks, { store: blobs.store, agent, slot, ttlSeconds, log });
-  return { ...built, source: withBlobs(built.source, blobs, agent), tasks };
+  const brought = bringNamed(built, blobs, agent);
+  const tasks = keepResults(brought.tasks, { store: blobs.store, agent, slot: blobs.slot, ttlSeconds, log });
+  return { ...built, source: withBlobs(brought.source, blobs, agent), tasks };
 }
 
 /** The queue, and what takes how much of a task's log it keeps. */

@@ -26,7 +26,7 @@ export const agentServerConfigSchema = z.object({
     .check(z.minLength(1), z.maxLength(2)),
   /** `spec.mcp` as the Agent says it, defaults filled in. */
   mcp: z.optional(z.record(z.string(), z.unknown())),
-  /** What `mcp.upstream.url` is asked with; secret. New values are taken up while the agent-server runs. */
+  /** What `mcp.upstream.url` and a store of blobs are asked with; secret. New values are taken up while the agent-server runs. */
   upstream: z.optional(
     z.object({
       headers: z._default(z.record(z.string(), z.string()), {}),
@@ -35,6 +35,16 @@ export const agentServerConfigSchema = z.object({
       privateKey: z.optional(z.string()),
       /** Authorities in place of the public ones, in PEM. */
       ca: z.optional(z.string()),
+      /** Of `blobs.s3`. */
+      blobs: z.optional(
+        z.object({
+          accessKeyId: z.string(),
+          secretAccessKey: z.string(),
+          sessionToken: z.optional(z.string()),
+          /** Authorities in place of the public ones, in PEM. */
+          ca: z.optional(z.string()),
+        }),
+      ),
     }),
   ),
   /** Environment of every tool, resource and upstream process; nothing else is inherited. */
@@ -71,6 +81,16 @@ export const agentServerConfigSchema = z.object({
           ttlSeconds: z.optional(z.number()),
         }),
         {},
+      ),
+      /** A bucket for all replicas, in place of the workspace. */
+      s3: z.optional(
+        z.object({
+          endpoint: z.string(),
+          region: z.string(),
+          bucket: z.string(),
+          prefix: z.string(),
+          pathStyle: z.boolean(),
+        }),
       ),
     }),
   ),

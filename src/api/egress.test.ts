@@ -72,3 +72,13 @@ it('a remote upstream and the authorization server that the spec names count as 
   ])
     assert.deepEqual(of(url), [], url);
 });
+
+it('the store of blobs counts as listed, with the bucket before its host where it stands there', () => {
+  const of = (endpoint: string, pathStyle: boolean) => {
+    const s3 = { endpoint, bucket: 'files', pathStyle, credentialsSecretRef: { name: 's' } };
+    return runEgress(agentSpecSchema.parse({ storage: { blobs: { s3 } } }));
+  };
+  assert.deepEqual(of('https://s3.example', true), [{ host: 's3.example', ports: [443] }]);
+  assert.deepEqual(of('http://s3.example:9000', false), [{ host: 'files.s3.example', ports: [9000] }]);
+  assert.deepEqual(of('https://10.1.2.3', true), []);
+});

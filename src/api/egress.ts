@@ -14,12 +14,22 @@ export interface EgressRule {
 const defaultPorts: readonly number[] = [443];
 
 /**
- * What a running agent may reach. Empty: nothing. A remote upstream counts as listed, and so does the authorization
- * server that the spec names; not what their answers lead to, and no address.
+ * What a running agent may reach. Empty: nothing. A remote upstream counts as listed, and so do the authorization
+ * server and the store of blobs that the spec names; not what their answers lead to, and no address.
  */
-export function runEgress(spec: Pick<AgentSpec, 'network' | 'mcp'>): EgressRule[] {
+export function runEgress(
+  spec: Pick<AgentSpec, 'network' | 'mcp'> & Partial<Pick<AgentSpec, 'storage'>>,
+): EgressRule[] {
   const { url, oauth } = spec.mcp?.upstream ?? {};
-  return [...spec.network.egress.map(toRule), ...namedHost(url), ...namedHost(oauth?.issuer)];
+  const named = [url, oauth?.issuer, storeOf(spec.storage?.blobs?.s3)];
+  return [...spec.network.egress.map(toRule), ...named.flatMap(namedHost)];
+}
+
+type S3Spec = NonNullable<NonNullable<AgentSpec['storage']['blobs']>['s3']>;
+
+function storeOf(s3: S3Spec | undefined): string | undefined {
+  if (s3 === undefined || s3.pathStyle) return s3?.endpoint;
+  return s3.endpoint.replace('://', `://${s3.bucket}.`);
 }
 
 function namedHost(address: string | undefined): EgressRule[] {

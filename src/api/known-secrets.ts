@@ -10,13 +10,13 @@ export function knownSecrets({
   upstream,
   forwards,
 }: Pick<AgentServerConfig, 'env' | 'secretEnv' | 'keys' | 'upstream' | 'forwards'>): string[] {
-  const { headers = {}, clientSecret, privateKey } = upstream ?? {};
+  const { headers = {}, clientSecret, privateKey, blobs } = upstream ?? {};
   const sent = Object.entries(headers).filter(([name]) => secretHeader.test(name));
   const found = [
     ...secretEnv.map((name) => env[name]),
     ...keys.map(({ secret }) => secret),
     ...sent.map(([, value]) => withoutScheme(value)),
-    ...[clientSecret, privateKey],
+    ...[clientSecret, privateKey, blobs?.secretAccessKey, blobs?.sessionToken],
     ...forwards.flatMap(({ proxyAuthorization }) => credentialOf(proxyAuthorization)),
   ];
   return found.filter((value) => value !== undefined);

@@ -21,7 +21,7 @@ interface Part {
   finish?(folder: string, source: string): Promise<void>;
 }
 
-export type PartName = 'kube' | 'containerd' | 'helm' | 'kwok' | 'coredns' | 'pause';
+export type PartName = 'kube' | 'containerd' | 'helm' | 'kwok' | 'coredns' | 'pause' | 'versitygw';
 
 const kubernetesVersion = 'v1.36.3';
 const stripped = ['-ldflags', '-s -w'];
@@ -60,6 +60,11 @@ const parts: Readonly<Record<PartName, Part>> = {
     finish: writeStages,
   },
   coredns: { build: [...stripped, 'github.com/coredns/coredns'], binaries: ['coredns'], version: 'CoreDNS' },
+  versitygw: {
+    build: [...stripped, 'github.com/versity/versitygw/cmd/versitygw'],
+    binaries: ['versitygw'],
+    version: 'versitygw',
+  },
   pause: { build: [...stripped, '.'], binaries: ['pause'], version: 'the pause program' },
 };
 

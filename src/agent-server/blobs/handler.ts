@@ -14,6 +14,8 @@ export interface BlobsHandlerOptions {
   readonly store: BlobStore;
   readonly limits: BlobLimits;
   readonly guard: Guard;
+  /** All replicas have the same; a list says so. */
+  readonly shared?: boolean;
 }
 
 /** Header in which a router says where clients find the agent's blobs. */
@@ -32,7 +34,7 @@ export function blobsHandler(options: BlobsHandlerOptions): Handler {
 }
 
 async function serve(
-  { store, limits }: BlobsHandlerOptions,
+  { store, limits, shared }: BlobsHandlerOptions,
   request: IncomingMessage,
   response: ServerResponse,
   { path, search }: Target,
@@ -41,7 +43,7 @@ async function serve(
   if (id === '') {
     if (!allowOnly(request, response, 'POST', 'GET', 'HEAD')) return;
     if (request.method === 'POST') await take(store, limits, request, response, search);
-    else await list(store, response, new URLSearchParams(search));
+    else await list(store, response, new URLSearchParams(search), shared);
   } else if (!isBlobId(id)) sendPlain(response, 400, 'Bad id');
   else if (!allowOnly(request, response, 'GET', 'HEAD', 'DELETE')) return;
   else if (request.method === 'DELETE') {
@@ -104,7 +106,12 @@ function told(info: BlobInfo, url: string | undefined): object {
   return { ...info, ...(url !== undefined && { downloadUrl: `${url}/${info.id}` }) };
 }
 
-async function list(store: BlobStore, response: ServerResponse, query: URLSearchParams): Promise<void> {
+async function list(
+  store: BlobStore,
+  response: ServerResponse,
+  query: URLSearchParams,
+  shared = false,
+): Promise<void> {
   const limit = Number(query.get('limit') ?? 100);
   const after = query.get('after') ?? '';
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000 || (after !== '' && !isBlobId(after))) {
@@ -113,7 +120,7 @@ async function list(store: BlobStore, response: ServerResponse, query: URLSearch
   }
   const [page, usage] = await Promise.all([store.list(limit, after), store.usage()]);
   response.setHeader('cache-control', 'no-store');
-  sendObject(response, 200, { ...page, usage });
+  sendObject(response, 200, { ...page, usage, ...(shared && { shared }) });
 }
 
 async function give(

@@ -4,13 +4,19 @@ import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Settings } from '../config/settings.ts';
+import type { HeldSecrets } from '../upstream/remote/secrets.ts';
 import { createFolderStore } from './folder-store.ts';
 import { type BlobLimits, readBlobLimits } from './limits.ts';
+import { s3Later } from './s3/later.ts';
 import type { BlobStore } from './store.ts';
 
 export interface Blobs {
   readonly store: BlobStore;
   readonly limits: BlobLimits;
+  /** Of its ids; undefined: any replica finds them. */
+  readonly slot: number | undefined;
+  /** All replicas have the same; a tool finds them after `bring`. */
+  readonly shared: boolean;
   /** Sweeps no more. */
   close(): void;
 }
@@ -23,16 +29,24 @@ export interface BlobsOptions {
   readonly log: Log;
   /** As FolderStoreOptions. */
   readonly reclaim?: (() => void) | undefined;
+  /** What a store elsewhere is asked with; asked at each request. */
+  readonly secrets: HeldSecrets['current'];
 }
 
 /** The agent's blobs, where its configuration says that they are. Looks after them from now on until it is closed. */
-export function openBlobs({ config, settings, clock, random, log, reclaim }: BlobsOptions): Blobs {
+export function openBlobs({ config, settings, clock, random, log, reclaim, secrets }: BlobsOptions): Blobs {
   const limits = readBlobLimits(config.blobs?.limits ?? {});
-  const { name: agent, slot } = config.agent;
+  const { name: agent } = config.agent;
+  const s3 = config.blobs?.s3;
+  const slot = s3 === undefined ? config.agent.slot : undefined;
   const idleMs = settings.blobIdleMs;
   const { workspace } = config.paths;
-  const store = createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, reclaim });
-  return { store, limits, close: sweepOn(store, clock, settings.blobSweepMs, log) };
+  const store =
+    s3 === undefined
+      ? createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, reclaim })
+      : s3Later({ s3, config, limits, secrets, clock, random, idleMs });
+  const close = sweepOn(store, clock, settings.blobSweepMs, log);
+  return { store, limits, slot, shared: s3 !== undefined, close };
 }
 
 function sweepOn(store: BlobStore, clock: Clock, everyMs: number, log: Log): () => void {

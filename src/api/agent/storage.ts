@@ -1,5 +1,33 @@
 import { z } from 'zod';
-import { objectName, quantity } from '../schema/fields.ts';
+import { objectName, quantity, text } from '../schema/fields.ts';
+
+const s3Schema = z.strictObject({
+  endpoint: text(2048)
+    .regex(/^https?:\/\/[^\s?#@]+$/, 'must be an http or https URL without user and query')
+    .describe('Its URL, without the bucket. Its host can be reached without being listed in network.egress.'),
+  region: text(64)
+    .regex(/^[a-z0-9-]+$/, 'must be small letters, digits and "-"')
+    .describe('Region that requests are signed for.')
+    .default('us-east-1'),
+  bucket: text(63)
+    .regex(/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/, 'must be the name of a bucket')
+    .describe('Bucket; it must be there.'),
+  prefix: z
+    .string()
+    .max(255)
+    .regex(/^([A-Za-z0-9_-][A-Za-z0-9._-]*(\/|$))*$/, 'must be a path without leading "/", "." and ".."')
+    .describe('Of all keys; <namespace>/<agent>/ follows. Default: none.')
+    .default(''),
+  pathStyle: z
+    .boolean()
+    .describe('Whether the bucket stands in the path (true), or before the host of endpoint.')
+    .default(true),
+  credentialsSecretRef: z
+    .strictObject({ name: objectName.describe('Name of the Secret in the same namespace.') })
+    .describe(
+      'Secret with accessKeyId and secretAccessKey, and perhaps sessionToken, and ca.crt (authorities in place of the public ones).',
+    ),
+});
 
 const blobsSchema = z.strictObject({
   maxBlobBytes: quantity.describe('Size of one file at most. Default: 5Gi.').optional(),
@@ -14,6 +42,9 @@ const blobsSchema = z.strictObject({
     .describe(
       'After how long each is deleted; an upload may ask for less. Default: it stays until somebody deletes it.',
     )
+    .optional(),
+  s3: s3Schema
+    .describe('A bucket that all replicas keep them in. Default: the workspace of the replica.')
     .optional(),
 });
 

@@ -171,6 +171,16 @@ const wrongAgents: readonly (readonly [spec: unknown, error: string, onlyParsing
   ],
   [{ storage: { retain: 'yes' } }, 'spec.storage.retain: must be true or false, not text'],
   [
+    {
+      storage: {
+        blobs: {
+          s3: { endpoint: 'https://a:b@s3.example', bucket: 'files', credentialsSecretRef: { name: 's' } },
+        },
+      },
+    },
+    'spec.storage.blobs.s3.endpoint: must be an http or https URL without user and query',
+  ],
+  [
     { network: { egress: [{ host: 'https://x.com' }] } },
     'spec.network.egress[0].host: must be a host name like api.example.com or *.example.com, without scheme, port or path; an address goes under cidr',
   ],

@@ -15,8 +15,15 @@ export function blobsOf({ storage: { blobs } }: AgentSpec): Pick<AgentServerConf
         ...(blobs.maxBlobs !== undefined && { maxBlobs: blobs.maxBlobs }),
         ...(blobs.ttlSeconds !== undefined && { ttlSeconds: blobs.ttlSeconds }),
       },
+      ...(blobs.s3 !== undefined && { s3: placeOf(blobs.s3) }),
     },
   };
+}
+
+type S3Spec = NonNullable<NonNullable<AgentSpec['storage']['blobs']>['s3']>;
+
+function placeOf({ endpoint, region, bucket, prefix, pathStyle }: S3Spec) {
+  return { endpoint, region, bucket, prefix, pathStyle };
 }
 
 function bytes(quantity: string | number | undefined): number | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { knownSecrets } from '#api/known-secrets.ts';
 import type { Secret } from '#api/meta.ts';
 import { agentIndexes } from './controller.ts';
 import { desired } from './desired.ts';
@@ -73,4 +74,48 @@ test('new values reach the agent-server and need no new sandbox or pod', () => {
 
 test('an Agent is found by the Secrets of its upstream', () => {
   assert.ok(agentIndexes.secret(agent).includes('default/remote'));
+});
+
+const stored = makeAgent({
+  storage: {
+    blobs: {
+      s3: { endpoint: 'https://s3.example', bucket: 'files', credentialsSecretRef: { name: 'remote' } },
+    },
+  },
+});
+
+test('credentials of a store of blobs come from its Secret, and new ones need no new sandbox or pod', () => {
+  const workload = (data: Record<string, string>) => {
+    const { values: upstream, missing } = gatherUpstream(stored, referencesTo(secret('1', data)));
+    assert.deepEqual(missing, []);
+    return desired(makeFacts({ agent: stored, upstream }), { codeRoot: '/work' });
+  };
+  const before = workload({ accessKeyId: 'a', secretAccessKey: 'canary-1\n' });
+  const after = workload({
+    accessKeyId: 'a',
+    secretAccessKey: 'canary-2',
+    sessionToken: 't',
+    'ca.crt': 'pem',
+  });
+  assert.deepEqual(before.agentServer.upstream, {
+    headers: {},
+    blobs: { accessKeyId: 'a', secretAccessKey: 'canary-1' },
+  });
+  assert.deepEqual(after.agentServer.upstream?.blobs, {
+    ...{ accessKeyId: 'a', secretAccessKey: 'canary-2', sessionToken: 't', ca: 'pem' },
+  });
+  assert.equal(before.specHash, after.specHash);
+  assert.deepEqual(before.egress, [{ host: 's3.example', ports: [443] }]);
+  assert.deepEqual(before.agentServer.blobs?.s3, {
+    ...{ endpoint: 'https://s3.example', bucket: 'files', region: 'us-east-1', prefix: '', pathStyle: true },
+  });
+  assert.ok(knownSecrets({ secretEnv: [], ...after.agentServer, forwards: [] }).includes('canary-2'));
+  assert.ok(agentIndexes.secret(stored).includes('default/remote'));
+});
+
+test('a Secret of a store that lacks a key is told with it', () => {
+  assert.deepEqual(gatherUpstream(stored, referencesTo(secret('1', { accessKeyId: 'a' }))), {
+    values: { headers: {} },
+    missing: ['spec.storage.blobs.s3.credentialsSecretRef: Secret "remote" has no key "secretAccessKey".'],
+  });
 });

@@ -16,6 +16,8 @@ interface Page {
   readonly blobs: readonly { readonly id: string }[];
   readonly next: string | undefined;
   readonly usage: { readonly bytes: number; readonly blobs: number };
+  /** Each replica tells of all there are. */
+  readonly shared: boolean;
 }
 
 /** One list of what all replicas have. One that gives none makes the answer, which could not be told from a whole one. */
@@ -35,7 +37,8 @@ export async function listReplicas(
     writeJsonText(response, refused.status, refused.text, noStore);
     return;
   }
-  const pages = answers.map(({ text }) => readPage(text));
+  const all = answers.map(({ text }) => readPage(text));
+  const pages = all.some(({ shared }) => shared) ? all.slice(0, 1) : all;
   writeJsonText(response, 200, JSON.stringify(joined(pages, limitOf(call.path))), noStore);
 }
 
@@ -46,11 +49,12 @@ function limitOf(path: string): number {
 
 function readPage(text: string): Page {
   const value: unknown = JSON.parse(text === '' ? '{}' : text);
-  const { blobs, next, usage } = isObject(value) ? value : {};
+  const { blobs, next, usage, shared } = isObject(value) ? value : {};
   return {
     blobs: Array.isArray(blobs) ? blobs : [],
     next: typeof next === 'string' ? next : undefined,
     usage: { bytes: 0, blobs: 0, ...(isObject(usage) && usage) },
+    shared: shared === true,
   };
 }
 

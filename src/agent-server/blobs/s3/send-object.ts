@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '#kit/clock.ts';
+
+/**
+ * Writes what comes from the store as the body, no faster than the client takes it. Ends it when all `bytes` have come;
+ * breaks the connection when fewer did. Never rejects.
+ */
+export async function sendObject(
+  incoming: IncomingMessage,
+  bytes: number,
+  response: ServerResponse,
+  { clock, idleMs }: { readonly clock: Clock; readonly idleMs: number },
+): Promise<void> {
+  let left = bytes;
+  const gone = () => incoming.destroy();
+  response.once('close', gone);
+  const parts = (incoming as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const cancel = clock.after(idleMs, () => incoming.destroy(new Error('the store fell silent')));
+      const { value, done } = await parts.next().finally(cancel);
+      if (done === true) break;
+      left -= value.length;
+      if (!response.write(value)) await drained(response);
+    }
+    if (left === 0) response.end();
+    else response.destroy();
+  } catch {
+    response.destroy();
+  } finally {
+    response.off('close', gone);
+    incoming.destroy();
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const next = () => {
+      response.off('drain', next).off('close', next);
+      resolve();
+    };
+    response.once('drain', next).once('close', next);
+    if (response.destroyed) next();
+  });
+}
