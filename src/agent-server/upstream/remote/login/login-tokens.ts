@@ -3,7 +3,7 @@ import { type BackoffOptions, backoffDelay } from '#kit/backoff.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import type { Challenge } from '../challenge.ts';
-import { findTokenPlace, type TokenPlace } from '../discovery.ts';
+import type { TokenPlace } from '../discovery.ts';
 import { knowsNoClient, ServerSaysNo } from '../refusal.ts';
 import type { Tokens } from '../tokens.ts';
 import type { Clients } from './clients.ts';
@@ -16,6 +16,7 @@ import {
   revokeTokens,
   type TokenSet,
 } from './flow.ts';
+import { holdPlaces, type Places } from './places.ts';
 import { chooseScopes } from './scopes.ts';
 
 /** Where a person comes back to after the login. */
@@ -35,6 +36,8 @@ export interface LoginOptions extends FlowOptions {
   readonly clientId: string | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly clients: Clients;
+  /** Shared with others at the same remote server. Default: its own. */
+  readonly places?: Places;
   readonly log: Log;
   /** Undefined: who has to log in is told so. */
   readonly visit: Visit | undefined;
@@ -52,6 +55,7 @@ const again: BackoffOptions = { initial: 1_000, max: 60_000, jitter: 0 };
 /** The access token of one person for a remote MCP server, by the authorization code grant. */
 export class LoginTokens implements Tokens {
   readonly #options: LoginOptions;
+  readonly #places: Places;
   #set: TokenSet | undefined;
   #place: TokenPlace | undefined;
   /** Where the server said that its metadata are. */
@@ -67,6 +71,7 @@ export class LoginTokens implements Tokens {
 
   constructor(options: LoginOptions) {
     this.#options = options;
+    this.#places = options.places ?? holdPlaces(options);
     this.#set = options.kept;
     this.#asked = new Set(options.kept?.scopes);
   }
@@ -107,6 +112,7 @@ export class LoginTokens implements Tokens {
     if (challenge.status === 401) {
       // Where the server now trusts another authorization server, its metadata say so.
       this.#place = undefined;
+      this.#places.forget();
       const next = set?.refresh === undefined ? undefined : await this.#refresh(set);
       if (next !== undefined) return next.access;
     }
@@ -164,8 +170,7 @@ export class LoginTokens implements Tokens {
   }
 
   async #find(): Promise<TokenPlace> {
-    const { url, issuer, fetch } = this.#options;
-    this.#place ??= await findTokenPlace({ url, issuer, metadata: this.#metadata, fetch });
+    this.#place ??= await this.#places.find(this.#metadata);
     return this.#place;
   }
 

@@ -3,6 +3,7 @@ import type { Log } from '#kit/log.ts';
 import { type Clients, holdClients } from '../login/clients.ts';
 import type { FlowOptions, TokenSet } from '../login/flow.ts';
 import { LoginTokens } from '../login/login-tokens.ts';
+import { holdPlaces } from '../login/places.ts';
 import type { KnownClient } from '../login/registration.ts';
 import { createPerson, type Person } from './person.ts';
 import type { Vault } from './vault.ts';
@@ -17,7 +18,7 @@ export interface PeopleOptions extends FlowOptions {
 
 /** Who logs in at the remote server, by who they are at the router. */
 export interface People {
-  /** Always the same object while the person has tokens in use or is away to log in. */
+  /** Always the same object while the person has tokens in use, or is away to log in and not one of very many. */
   get(user: string): Person;
 }
 
@@ -28,25 +29,25 @@ export function holdPeople(options: PeopleOptions): People {
   const { vault, clock } = options;
   const known = new Map<string, Person>();
   const clients = keptClients(options);
+  const places = holdPlaces(options);
 
   function meet(user: string): Person {
     const name = `person ${user}`;
     const tokens = new LoginTokens({
       ...options,
-      clients,
+      ...{ clients, places },
       visit: undefined,
       kept: usable(vault.read(name), options),
       keep: (set) => void vault.write(name, set),
     });
     return createPerson(tokens, clock);
   }
+  /** Those who are away to log in go last; the oldest of them begin again. */
   function makeRoom(): void {
     if (known.size <= mostKnown) return;
-    for (const [user, person] of known) {
-      if (person.isAway || person.isUsed) continue;
-      known.delete(user);
-      return;
-    }
+    const unused = [...known].filter(([, { isUsed }]) => !isUsed).slice(0, -1);
+    const [user] = unused.find(([, { isAway }]) => !isAway) ?? unused[0] ?? [];
+    if (user !== undefined) known.delete(user);
   }
   return {
     get(user) {

@@ -1,3 +1,4 @@
+import { AgentServerError } from '#agent-server/errors.ts';
 import type { Source, SourceChange } from '#agent-server/source.ts';
 import type { Clock } from '#kit/clock.ts';
 import type { People } from './people.ts';
@@ -15,7 +16,7 @@ export interface ServedPeopleOptions {
 
 /** The sources of people who call, one each. */
 export interface ServedPeople {
-  /** Does something with the source of this person, which stays meanwhile. */
+  /** Does something with the source of this person, which stays meanwhile. Throws UpstreamBusy. */
   use<T>(user: string, work: (source: Source) => Promise<T>): Promise<T>;
   /** Ends the person's source, and opens another where the person is logged in. */
   renew(user: string): Promise<void>;
@@ -34,6 +35,13 @@ interface Served {
 /** At once; more take the place of those who have not called for longest. */
 const mostServed = 40;
 
+function busy(): AgentServerError {
+  return new AgentServerError(
+    'UpstreamBusy',
+    `${mostServed} people have calls that run at the remote upstream; try again later`,
+  );
+}
+
 export function servePeople({ people, open, clock, idleMs, onChange }: ServedPeopleOptions): ServedPeople {
   const served = new Map<string, Served>();
 
@@ -44,6 +52,7 @@ export function servePeople({ people, open, clock, idleMs, onChange }: ServedPeo
     return entry;
   }
   function begin(user: string): Served {
+    if (!makeRoom()) throw busy();
     const person = people.get(user);
     const source = open(person);
     person.isUsed = true;
@@ -52,16 +61,17 @@ export function servePeople({ people, open, clock, idleMs, onChange }: ServedPeo
       onChange(change, source);
       if (change.type === 'status' && served.get(user) === entry) rest(user, entry);
     });
-    makeRoom();
     return entry;
   }
-  function makeRoom(): void {
-    if (served.size < mostServed) return;
+  /** False: all who are served have calls that run. */
+  function makeRoom(): boolean {
+    if (served.size < mostServed) return true;
     for (const [user, { users }] of served) {
       if (users > 0) continue;
       void drop(user);
-      return;
+      return true;
     }
+    return false;
   }
   async function drop(user: string): Promise<void> {
     const entry = served.get(user);
@@ -92,7 +102,8 @@ export function servePeople({ people, open, clock, idleMs, onChange }: ServedPeo
     },
     async renew(user) {
       await drop(user);
-      if (people.get(user).tokens.isLoggedIn) rest(user, serve(user));
+      // Without room, the next call of the person opens it.
+      if (people.get(user).tokens.isLoggedIn && makeRoom()) rest(user, serve(user));
     },
     each(work) {
       for (const { source } of served.values()) work(source);

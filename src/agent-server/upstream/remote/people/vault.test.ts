@@ -5,17 +5,24 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '#kit/log.ts';
 import type { WireKey } from '#wire/keys.ts';
-import { openVault } from './vault.ts';
+import { openVault, type Vault } from './vault.ts';
 
 const keyOf = (byte: number): WireKey => ({ kid: `0000000${byte}`, secret: Buffer.alloc(32, byte) });
 const [first, second, third] = [keyOf(1), keyOf(2), keyOf(3)];
 
 function place(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'vault-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const opened: Vault[] = [];
+  t.after(async () => {
+    for (const vault of opened) await vault.settled();
+    rmSync(folder, { recursive: true, force: true });
+  });
   const now = Date.now();
-  const open = (keys: () => readonly WireKey[]) =>
-    openVault({ folder, keys, owner: ['demo'], log: silentLog, now: () => now });
+  const open = (keys: () => readonly WireKey[]) => {
+    const vault = openVault({ folder, keys, owner: ['demo'], log: silentLog, now: () => now });
+    opened.push(vault);
+    return vault;
+  };
   return { folder, open };
 }
 
