@@ -55,11 +55,20 @@ export function bindingOf({ user, realm }: Pick<Caller, 'user' | 'realm'>): stri
 }
 
 const caller = Symbol('caller');
-type Known = IncomingMessage & { [caller]?: Caller };
+const standing = Symbol('standing');
+type Known = IncomingMessage & { [caller]?: Caller; [standing]?: Stands };
+/** Never rejects. */
+type Stands = () => Promise<boolean>;
 
-/** Keeps who was let in with the request itself, as its facts are. */
-export function rememberCaller(request: IncomingMessage, known: Caller): void {
+/** Keeps who was let in with the request itself, as its facts are, and how to ask again whether they would be. */
+export function rememberCaller(request: IncomingMessage, known: Caller, stands: Stands): void {
   (request as Known)[caller] = known;
+  (request as Known)[standing] = stands;
+}
+
+/** Asks whether who was let in would be let in now, as the same. Undefined where nothing asked. */
+export function standingOf(request: IncomingMessage): Stands | undefined {
+  return (request as Known)[standing];
 }
 
 /** Undefined where nothing asked. */

@@ -22,12 +22,13 @@ export interface Authenticator {
   /**
    * Undefined: nothing in this request is for it. Throws or rejects with AuthRefused. What it returns at once costs the
    * request no turn: it remembers what it verified, by a digest of the credential, until that expires, and bounded.
-   * `response` is for headers of the answer, a renewed cookie say; nothing else of it may be touched.
+   * `response` is for headers of the answer, a renewed cookie say; nothing else of it may be touched. Undefined: the
+   * answer went out, and the question is whether the credential still counts.
    */
   identify(
     request: IncomingMessage,
     access: Access,
-    response: ServerResponse,
+    response: ServerResponse | undefined,
   ): Identity | undefined | Promise<Identity | undefined>;
 }
 

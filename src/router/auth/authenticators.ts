@@ -13,7 +13,10 @@ export function createAuthenticators(services: Services): readonly Authenticator
   const outgoing = createOutgoing({ rules, clock, resolve });
   const keys = createIssuerKeys(outgoing, createDiscovery(outgoing, clock), clock);
   const session: Authenticator = {
-    identify: (request, access, response) => services.logins.identify(request, access, response),
+    identify(request, access, response) {
+      if (response !== undefined) return services.logins.identify(request, access, response);
+      return access.mode === 'none' ? undefined : services.logins.find(request, access.realm)?.identity;
+    },
   };
   return [session, createKeyAuthenticator(services.people, clock), createBearerAuthenticator(services, keys)];
 }

@@ -1,21 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { oncePerObject } from '#kit/memo.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { Access } from '#routing/access.ts';
+import type { Resolution } from '#routing/resolve.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { RoutingTable } from '#routing/table.ts';
-import { anonymous, type Caller, rememberCaller, unknownAgent } from '../caller.ts';
+import { type Caller, rememberCaller, unknownAgent } from '../caller.ts';
 import { identifyCaller, isDelegated, isRejection } from '../delegation.ts';
-import { factsOf, isFromAgent } from '../request.ts';
+import { factsOf, isFromAgent, type RequestFacts } from '../request.ts';
 import type { Services } from '../services.ts';
 import { asksWho, isAdmitted } from './admitted.ts';
-import { type Authenticator, AuthRefused, type Identity } from './authenticator.ts';
+import { type Authenticator, AuthRefused } from './authenticator.ts';
+import { findCaller } from './find-caller.ts';
 import { isForeignWrite } from './foreign-write.ts';
 import { refuse } from './refuse.ts';
 import { taskAccess } from './task-access.ts';
 
 export interface GateOptions {
-  readonly services: Pick<Services, 'tables' | 'keys' | 'clock' | 'log' | 'auth'>;
+  readonly services: Pick<Services, 'tables' | 'resolve' | 'keys' | 'clock' | 'log' | 'auth'>;
   readonly authenticators: readonly Authenticator[];
 }
 
@@ -27,18 +29,9 @@ export type Gate = (request: IncomingMessage, response: ServerResponse) => boole
 
 export function createGate({ services, authenticators }: GateOptions): Gate {
   return (request, response) => {
-    const { resolution } = factsOf(request);
-    const ofRoute = 'surface' in resolution ? resolution.surface?.access : undefined;
-    if (resolution.kind === 'mcp') {
-      const table = services.tables.current();
-      if (ofRoute === undefined && table.guarded.size === 0) return true;
-      return enter({ required: list(ofRoute), possible: guardedIn(table, resolution.surface) });
-    }
-    const task = 'target' in resolution ? undefined : taskAccess(services.tables.current(), factsOf(request));
-    const ofAgent = 'target' in resolution ? resolution.target.access : task?.agent;
-    if (ofRoute === undefined && ofAgent === undefined && task === undefined) return true;
-    const possible = task === undefined ? nothing : { accesses: task.routes, all: task.routes.length > 0 };
-    return enter({ required: list(ofRoute, ofAgent), possible });
+    const facts = factsOf(request);
+    const asked = askedOf(services.tables.current(), facts, facts.resolution);
+    return asked === undefined || enter(asked);
 
     function enter(asked: Asked): boolean | Promise<boolean> {
       try {
@@ -50,10 +43,8 @@ export function createGate({ services, authenticators }: GateOptions): Gate {
       }
     }
 
-    function decide({ required, possible }: Asked, caller: Caller): boolean {
-      const unmet = required.find((access) => !isAdmitted(caller, access));
-      const empty = possible.all && !possible.accesses.some((access) => isAdmitted(caller, access));
-      const asking = unmet ?? (empty ? possible.accesses[0] : undefined);
+    function decide(asked: Asked, caller: Caller): boolean {
+      const asking = unmetBy(caller, asked);
       if (asking !== undefined) return refuse(services, request, response, asking);
       if (isForeignWrite(request, caller, services.auth)) {
         const description = 'a page of another origin may not act for who is logged in here';
@@ -64,7 +55,7 @@ export function createGate({ services, authenticators }: GateOptions): Gate {
         });
       }
       response.setHeader('vary', 'cookie, authorization');
-      rememberCaller(request, caller);
+      rememberCaller(request, caller, () => stands(request, caller));
       return true;
     }
 
@@ -78,11 +69,30 @@ export function createGate({ services, authenticators }: GateOptions): Gate {
     }
   };
 
-  function whoIs(request: IncomingMessage, response: ServerResponse, asked: Asked): Caller | Promise<Caller> {
+  function whoIs(
+    request: IncomingMessage,
+    response: ServerResponse | undefined,
+    { required, possible }: Asked,
+  ): Caller | Promise<Caller> {
     if (isDelegated(request)) return identifyCaller(request, services);
     if (isFromAgent(request)) return unknownAgent;
-    const accesses = [...asked.required, ...asked.possible.accesses].filter(asksWho);
-    return firstIdentity({ request, response, accesses, authenticators });
+    const accesses = guestsLast([...required, ...possible.accesses].filter(asksWho));
+    return findCaller({ request, response, accesses, required, authenticators });
+  }
+
+  /** Whether who was let in would be let in now, as the same. */
+  async function stands(request: IncomingMessage, caller: Caller): Promise<boolean> {
+    const facts = factsOf(request);
+    const asked = askedOf(services.tables.current(), facts, services.resolve(facts.host, facts.path));
+    if (asked === undefined) return true;
+    try {
+      const now = await whoIs(request, undefined, asked);
+      return (now === caller || isDeepStrictEqual(now, caller)) && unmetBy(now, asked) === undefined;
+    } catch (error) {
+      if (error instanceof AuthRefused && error.details.status !== 503) return false;
+      services.log.debug('whether a caller still counts cannot be found out', { error: String(error) });
+      return true;
+    }
   }
 }
 
@@ -112,6 +122,35 @@ interface Guarded {
 
 const nothing: Guarded = { accesses: [], all: false };
 
+/** Undefined: nothing asks. */
+function askedOf(table: RoutingTable, facts: RequestFacts, resolution: Resolution): Asked | undefined {
+  const ofRoute = 'surface' in resolution ? resolution.surface?.access : undefined;
+  if (resolution.kind === 'mcp') {
+    if (ofRoute === undefined && table.guarded.size === 0) return undefined;
+    return { required: list(ofRoute), possible: guardedIn(table, resolution.surface) };
+  }
+  const task = 'target' in resolution ? undefined : taskAccess(table, facts);
+  const ofAgent = 'target' in resolution ? resolution.target.access : task?.agent;
+  if (ofRoute === undefined && ofAgent === undefined && task === undefined) return undefined;
+  const possible = task === undefined ? nothing : { accesses: task.routes, all: task.routes.length > 0 };
+  return { required: list(ofRoute, ofAgent), possible };
+}
+
+/** What the caller does not satisfy. */
+function unmetBy(caller: Caller, { required, possible }: Asked): Access | undefined {
+  const unmet = required.find((access) => !isAdmitted(caller, access));
+  if (unmet !== undefined || !possible.all) return unmet;
+  const isEmpty = !possible.accesses.some((access) => isAdmitted(caller, access));
+  return isEmpty ? possible.accesses[0] : undefined;
+}
+
+/** Everybody may be a guest: who is somebody besides counts as that. */
+function guestsLast(accesses: readonly Access[]): readonly Access[] {
+  const isGuest = ({ mode }: Access) => mode === 'guest';
+  if (accesses.length < 2 || !accesses.some(isGuest)) return accesses;
+  return [...accesses.filter((access) => !isGuest(access)), ...accesses.filter(isGuest)];
+}
+
 function list(...accesses: (Access | undefined)[]): Access[] {
   return accesses.filter((access) => access !== undefined);
 }
@@ -140,59 +179,3 @@ function guardedAnew(guarded: RoutingTable['guarded'], { namespace, agents }: Mc
   }
   return { accesses: [...accesses.values()], all: count === agents.length && count > 0 };
 }
-
-interface Search {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly accesses: readonly Access[];
-  readonly authenticators: readonly Authenticator[];
-}
-
-/** Whoever any of the accesses knows; a credential that none accepts is refused only when no other was shown. */
-function firstIdentity(search: Search, from = 0, refused?: AuthRefused): Caller | Promise<Caller> {
-  const { request, response, accesses, authenticators } = search;
-  const total = accesses.length * authenticators.length;
-  let refusal = refused;
-  for (let at = from; at < total; at += 1) {
-    const access = accesses[Math.floor(at / authenticators.length)];
-    const authenticator = authenticators[at % authenticators.length];
-    if (access === undefined || authenticator === undefined) continue;
-    try {
-      const found = authenticator.identify(request, access, response);
-      if (found instanceof Promise)
-        return found.then(orNext(search, at, refusal), orRefused(search, at, refusal));
-      if (found !== undefined) return callerOf(found);
-    } catch (error) {
-      refusal ??= asRefusal(error);
-    }
-  }
-  if (refusal !== undefined) throw refusal;
-  return anonymous;
-}
-
-function orNext(search: Search, at: number, refusal: AuthRefused | undefined) {
-  return (found: Identity | undefined) =>
-    found === undefined ? firstIdentity(search, at + 1, refusal) : callerOf(found);
-}
-
-function orRefused(search: Search, at: number, refusal: AuthRefused | undefined) {
-  return (error: unknown) => firstIdentity(search, at + 1, refusal ?? asRefusal(error));
-}
-
-function asRefusal(error: unknown): AuthRefused {
-  if (error instanceof AuthRefused) return error;
-  throw error;
-}
-
-/** The same object for the same identity: who keeps something by caller finds it again. */
-const callerOf = oncePerObject(
-  ({ user, proof, realm, scopes, claims, ownAudience }: Identity): Caller => ({
-    principal: anonymous.principal,
-    user: { ...user, realm },
-    hop: 0,
-    ...{ proof, realm },
-    ...(scopes && { scopes }),
-    ...(claims && { claims }),
-    ...(ownAudience !== undefined && { ownAudience }),
-  }),
-);

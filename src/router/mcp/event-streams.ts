@@ -27,7 +27,9 @@ export interface EventStreams {
   openSession(surface: () => McpSurface, callOf: (agent: string) => AgentCall, client: ServerResponse): void;
   /** `subscriptions/listen`. Rejects with RpcError. */
   listen(surface: () => McpSurface, request: WatchRequest, client: ServerResponse): Promise<void>;
-  /** Ends every stream as the specification wants it; clients come back. */
+  /** Ends the stream to a client as the specification wants it. */
+  end(client: ServerResponse): void;
+  /** Ends every stream; clients come back. */
   close(): void;
 }
 
@@ -108,6 +110,9 @@ export function createEventStreams(services: Services): EventStreams {
       feed?.close();
       client.writeHead(200, sseHeaders);
       client.end(first + last);
+    },
+    end(client) {
+      for (const stream of streams) if (stream.client === client) client.end(stream.last ?? '');
     },
     close() {
       for (const { client, last } of streams) client.end(last ?? '');

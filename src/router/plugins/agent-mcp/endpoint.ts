@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf } from '#mcp/headers.ts';
 import { identifyCaller } from '../../delegation.ts';
+import { endWhenOut } from '../../end-when-out.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson } from '../../mcp/answer.ts';
@@ -24,7 +25,8 @@ export function agentEndpoint(services: Services): McpEndpoint<'agent-mcp'> {
     post: (exchange, text) => answerAgentPost({ services, inFlight }, exchange, text),
     get(exchange) {
       if (!openStream(services, exchange, streams.size)) return;
-      const { response } = exchange;
+      const { request, response } = exchange;
+      endWhenOut(services, request, response);
       streams.add(response);
       response.once('close', () => streams.delete(response));
     },

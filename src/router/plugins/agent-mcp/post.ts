@@ -13,6 +13,7 @@ import { parseJson, readMessages } from '#mcp/parse.ts';
 import type { Target } from '#routing/target.ts';
 import { bindingOf, type Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
+import { endWhenOut } from '../../end-when-out.ts';
 import type { Exchange } from '../../front.ts';
 import { callWith } from '../../mcp/agent-call.ts';
 import { toFailure, writeJson, writeJsonText } from '../../mcp/answer.ts';
@@ -58,6 +59,8 @@ export function answerAgentPost(
   if (speaker.era === 'sessions' && isInitialize(message)) {
     return initialize(services, { target, caller, message, request, response });
   }
+  if (isRequest(message) && message.method === 'subscriptions/listen')
+    endWhenOut(services, request, response);
   const id = isRequest(message) ? message.id : null;
   const sent = body.batch ? undefined : text;
   const call = callWith(agent, message, { speaker, headers: request.headers, text: sent });

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { headerOf } from '#mcp/headers.ts';
 import { identifyCaller } from '../../delegation.ts';
+import { endWhenOut } from '../../end-when-out.ts';
 import type { Exchange, McpEndpoint } from '../../front.ts';
 import { sessionStreamCall } from '../../mcp/agent-call.ts';
 import { writeJson } from '../../mcp/answer.ts';
@@ -41,9 +42,11 @@ export function aggregateEndpoint(services: Services): McpEndpoint<'mcp'> & { cl
         if (resumed.size >= services.limits.eventStreams) throw tooManyStreams();
         resumed.add(response);
         response.once('close', () => resumed.delete(response));
+        endWhenOut(services, request, response);
         return resumeCall({ services, surface, response, callOf }, lastEventId);
       }
       streams.openSession(currentSurface({ services, surface }, caller), callOf, response);
+      endWhenOut(services, request, response, () => streams.end(response));
     },
     delete: (exchange) => endThis(services, exchange),
     close: () => streams.close(),

@@ -17,6 +17,7 @@ import { AuthRefused } from '../../auth/authenticator.ts';
 import { refuse as refuseCaller } from '../../auth/refuse.ts';
 import { bindingOf, type Caller } from '../../caller.ts';
 import { identifyCaller, isDelegated } from '../../delegation.ts';
+import { endWhenOut } from '../../end-when-out.ts';
 import { RouterError } from '../../errors.ts';
 import type { Exchange } from '../../front.ts';
 import { answerAggregate } from '../../mcp/aggregate.ts';
@@ -222,6 +223,7 @@ async function listen(
       { message, speaker, headers },
       response,
     );
+    endWhenOut(context.services, request, response, () => context.streams.end(response));
   } catch (error) {
     context.services.log.debug('a stream was refused', { error });
     writeJson(response, handlerStatus(error), toFailure(message.id, error));
