@@ -1,6 +1,6 @@
 import { isObject } from '#kit/json.ts';
 import { errorCodes, type Params, RpcError } from '#mcp/jsonrpc.ts';
-import { wholeOf } from '#routing/limits.ts';
+import { type LimitedItem, wholeOf } from '#routing/limits.ts';
 import { isDenied, passes, renamedBack } from '#routing/names-filter.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import type { McpSurface } from '#routing/surface.ts';
@@ -145,21 +145,33 @@ export async function locateUri(
 }
 
 /** Whatever way it was found: of what rules say, the URI itself counts, as this surface calls it. */
-async function refuseUri(
-  services: Lists,
-  surface: LimitedSurface,
-  uri: string,
-  { agent, name }: Owner,
-): Promise<void> {
-  const expose = await exposeFor(services, surface, agent);
-  const item = { agent, name, exposed: expose?.(name) ?? name };
-  if (surface.limits.permits('resources', item)) return;
-  const tools = await services.views.of(surface.limits.whole, 'tools');
-  if (isLinked(surface, linkedUi(surface, tools), item)) return;
+async function refuseUri(services: Lists, surface: LimitedSurface, uri: string, owner: Owner): Promise<void> {
+  const item = await itemOf(services, surface, owner);
+  if (await isPermitted(services, surface, item)) return;
   throw (
     missingScopes(surface, 'resources', item) ??
     new RouterError('NotFound', `resource '${uri}' was not found`)
   );
+}
+
+/** Whether rules let the caller of the surface have a resource that was found before. */
+export async function permitsUri(services: Lists, surface: McpSurface, owner: Owner): Promise<boolean> {
+  return !isLimited(surface) || isPermitted(services, surface, await itemOf(services, surface, owner));
+}
+
+async function itemOf(
+  services: Lists,
+  surface: LimitedSurface,
+  { agent, name }: Owner,
+): Promise<LimitedItem> {
+  const expose = await exposeFor(services, surface, agent);
+  return { agent, name, exposed: expose?.(name) ?? name };
+}
+
+async function isPermitted(services: Lists, surface: LimitedSurface, item: LimitedItem): Promise<boolean> {
+  if (surface.limits.permits('resources', item)) return true;
+  const tools = await services.views.of(surface.limits.whole, 'tools');
+  return isLinked(surface, linkedUi(surface, tools), item);
 }
 
 async function ownerOfUri(

@@ -10,7 +10,7 @@ import { callWith, withParams } from './agent-call.ts';
 import type { AgentStreams } from './agent-streams.ts';
 import { deadlineOf } from './backends.ts';
 import type { Speaker } from './inbound.ts';
-import { locateUri } from './locate.ts';
+import { locateUri, permitsUri } from './locate.ts';
 import { parseAgentJson, type ReadOptions } from './read-answer.ts';
 import type { Feed } from './session-feed.ts';
 
@@ -58,10 +58,22 @@ export async function watchResources(options: WatchOptions): Promise<ResourceWat
     start: outlet.open,
     close,
     sync() {
-      const { agents } = surface();
-      for (const watch of watches) if (!agents.includes(watch.agent)) watch.close();
+      const now = surface();
+      for (const watch of watches) {
+        if (!now.agents.includes(watch.agent)) watch.close();
+        else dropRefused(services, now, watch);
+      }
     },
   };
+}
+
+/** Rules may have changed since. */
+function dropRefused(services: Services, now: McpSurface, { agent, uris }: AgentWatch): void {
+  for (const name of uris.keys())
+    permitsUri(services, now, { agent, name }).then(
+      (permits) => permits || uris.delete(name),
+      (error: unknown) => services.log.debug('rules about a resource were not looked at', { error }),
+    );
 }
 
 /** By agent: how the client calls what the agent calls so. What nobody has is left out. */

@@ -1,4 +1,3 @@
-import { isObject } from '#kit/json.ts';
 import { qualifyTaskId } from '#mcp/tasks/ids.ts';
 import type { McpSurface } from '#routing/surface.ts';
 import type { Services } from '../services.ts';
@@ -6,7 +5,8 @@ import type { AgentCall } from '../upstream/send.ts';
 import type { AgentStreams } from './agent-streams.ts';
 import { changeEvent } from './answer-transform.ts';
 import { exposeFor } from './answer-uris.ts';
-import { parseAgentJson, type ReadOptions } from './read-answer.ts';
+import { permitsUri } from './locate.ts';
+import { readNotice } from './resource-watch.ts';
 
 /** What agents add to a stream that the router itself feeds. */
 export interface Feed {
@@ -73,17 +73,15 @@ async function pass(
   data: string,
 ): Promise<void> {
   const maxDepth = services.limits.answerDepth;
-  if (isListChange(data, { agent, maxDepth })) return;
-  const expose = await exposeFor(services, surface(), agent);
+  const { method, params } = readNotice(data, { agent, maxDepth });
+  if (typeof method === 'string' && /^notifications\/[a-z]+\/list_changed$/.test(method)) return;
+  const now = surface();
+  const isUpdate = method === 'notifications/resources/updated';
+  // What it subscribed to, rules may have taken away since.
+  if (isUpdate && !(await permitsUri(services, now, { agent, name: String(params['uri']) }))) return;
+  const expose = await exposeFor(services, now, agent);
   const renameTask = (own: string) => qualifyTaskId(agent, own);
   const asks = { keys: services.keys, session: mcp?.session ?? '' };
   const text = changeEvent({ agent, method: '', asks, expose, renameTask, maxDepth }, data);
   if (text !== '') write(text);
-}
-
-function isListChange(data: string, options: ReadOptions): boolean {
-  const message = parseAgentJson(data, options);
-  if (!isObject(message)) return false;
-  const { method } = message;
-  return typeof method === 'string' && /^notifications\/[a-z]+\/list_changed$/.test(method);
 }
