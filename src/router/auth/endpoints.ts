@@ -23,6 +23,7 @@ import { clientAddress, trustList } from './client-address.ts';
 import { isOwnPage } from './foreign-write.ts';
 import { createFormTokens, type FormTokens } from './form-token.ts';
 import * as html from './html.ts';
+import { originFor } from './metadata/resource.ts';
 import { createPasswordLogin, type PasswordLogin } from './password-login.ts';
 import { type Fields, readFields } from './read-form.ts';
 import { safeReturnTo } from './return-to.ts';
@@ -81,8 +82,8 @@ class Endpoints implements AuthEndpoints {
     };
   }
 
-  #origin({ headers }: IncomingMessage): string {
-    return this.#services.auth.publicOrigin ?? `http://${headers.host ?? ''}`;
+  #origin(request: IncomingMessage): string {
+    return originFor(this.#services, request);
   }
 
   #find(request: IncomingMessage, { realm }: Access) {
@@ -95,14 +96,15 @@ class Endpoints implements AuthEndpoints {
     const { path, search } = factsOf(request);
     const query = new URLSearchParams(search);
     const isWrite = request.method === 'POST' || request.method === 'PATCH';
-    if (isWrite && !isOwnPage(request, this.#services.auth)) {
-      closeBehindBody({ request, response }, this.#services.clock);
+    const { auth, clock, limits } = this.#services;
+    if (isWrite && !isOwnPage(request, auth)) {
+      closeBehindBody({ request, response }, clock);
       return writeJson(response, 403, foreign);
     }
     const fields = isWrite
-      ? await readFields(request, this.#services.clock, this.#services.limits.bodyTimeoutMs)
+      ? await readFields(request, clock, limits.bodyTimeoutMs)
       : new Map<string, string>();
-    if (fields === undefined) closeBehindBody({ request, response }, this.#services.clock);
+    if (fields === undefined) closeBehindBody({ request, response }, clock);
     if (fields === undefined && path !== '/auth/token') return writeJson(response, 415, unreadable);
     const ask = (name: string) => fields?.get(name) ?? query.get(name);
     const returnTo = safeReturnTo(ask('returnTo'));
@@ -224,6 +226,7 @@ class Endpoints implements AuthEndpoints {
   async #endSession({ request, response, access }: Visit, everywhere: boolean): Promise<void> {
     const found = this.#find(request, access);
     let location: string | undefined;
+    await this.#ways.sso?.forget({ request, response, origin: this.#origin(request) });
     if (found !== undefined) {
       const { session } = found;
       if (session.proof === 'sso') location = await this.#ssoLogout(request, response, session);

@@ -14,21 +14,26 @@ import type { PeopleBook } from './people.ts';
 import type { AuthSettings } from './settings.ts';
 import { userOf } from './user-of.ts';
 
-/** What a session cookie says; the cookie is all there is of it, besides the note that it ended. */
-export interface LoginSession {
-  /** Unique among all sessions; not the cookie, which is renewed. */
+/** What stays the same of a login while sessions follow each other without the person. */
+export interface Login {
+  /** Unique among all logins; not the cookie, which is renewed. */
   readonly sid: string;
+  /** Milliseconds since the epoch, as `until`. */
+  readonly begun: number;
+  /** It never goes on after this. */
+  readonly until: number;
+}
+
+/** What a session cookie says; the cookie is all there is of it, besides the note that it ended. */
+export interface LoginSession extends Login {
   readonly realm: string;
   readonly proof: 'password' | 'sso' | 'guest';
   /** Id of the user. */
   readonly user: string;
   /** Of mode pwd: the user's `rev` when it began. */
   readonly rev: number;
-  /** Milliseconds since the epoch, as the others. */
-  readonly begun: number;
+  /** Milliseconds since the epoch. */
   readonly expires: number;
-  /** It never goes on after this. */
-  readonly until: number;
   /** False: it is not renewed by being used. */
   readonly slides: boolean;
   /** Of realms that are known nowhere else. */
@@ -44,6 +49,8 @@ export interface Begin {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Default true. */
   readonly slides?: boolean;
+  /** The login that it goes on with. Default: a new one. */
+  readonly before?: Login;
 }
 
 export interface LoginSessions {
@@ -58,6 +65,10 @@ export interface LoginSessions {
   identify(request: IncomingMessage, access: Access, response: ServerResponse): Identity | undefined;
   /** Ends it at every router, and takes the cookie away. */
   end(response: ServerResponse, session: LoginSession): Promise<void>;
+  /** Ends what would go on with a login, where there may be no session any more. */
+  forget(login: Login): Promise<void>;
+  /** Whether a login ended before its time. */
+  hasEnded(session: Parameters<Logouts['hasEnded']>[0]): boolean;
   /** As `end`, with every other session of its user. */
   endAll(response: ServerResponse, session: LoginSession): Promise<void>;
 }
@@ -101,13 +112,17 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
     addCookie(response, cookieName(realm, settings), '', attributes(0));
   }
 
+  async function forget({ sid, begun, until }: Login): Promise<void> {
+    if (!logouts.hasEnded({ sid, realm: '', user: '', begun })) await logouts.end(sid, until);
+  }
+
   return {
     find,
     begin(request, response, begin) {
-      const { realm } = begin;
-      const earlier = find(request, realm);
-      if (earlier !== undefined) void logouts.end(earlier.session.sid, earlier.session.until);
-      const sid = random.bytes(16).toString('base64url');
+      const { realm, before } = begin;
+      const earlier = find(request, realm)?.session;
+      const sid = before?.sid ?? random.bytes(16).toString('base64url');
+      if (earlier !== undefined && earlier.sid !== sid) void logouts.end(earlier.sid, earlier.until);
       const session = newSession(begin, sid, clock.now(), settings);
       write(response, session);
       return session;
@@ -122,8 +137,10 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
     },
     end(response, session) {
       clear(response, session.realm);
-      return logouts.end(session.sid, session.until);
+      return forget(session);
     },
+    forget,
+    hasEnded: (session) => logouts.hasEnded(session),
     endAll(response, session) {
       clear(response, session.realm);
       return logouts.endAll(session.realm, session.user, clock.now() + settings.sessionMaxMs);
@@ -132,15 +149,15 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
 }
 
 function newSession(
-  { realm, proof, user, rev = 0, claims, slides = true }: Begin,
+  { realm, proof, user, rev = 0, claims, slides = true, before }: Begin,
   sid: string,
   now: number,
   { guestMs, sessionIdleMs, sessionMaxMs }: AuthSettings,
 ): LoginSession {
   const isGuest = proof === 'guest';
-  const until = now + (isGuest ? guestMs : sessionMaxMs);
+  const { begun, until } = before ?? { begun: now, until: now + (isGuest ? guestMs : sessionMaxMs) };
   return {
-    ...{ sid, realm, proof, user: user.id, rev, begun: now, until, slides: slides && !isGuest },
+    ...{ sid, realm, proof, user: user.id, rev, begun, until, slides: slides && !isGuest },
     expires: Math.min(now + (isGuest ? guestMs : sessionIdleMs), until),
     ...(proof !== 'password' && { known: { user, ...(claims && { claims }) } }),
   };

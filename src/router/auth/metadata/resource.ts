@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { surfacesAt } from '#routing/resolve.ts';
 import { factsOf, type RequestFacts } from '../../request.ts';
+import type { Services } from '../../services.ts';
 import type { AuthSettings } from '../settings.ts';
 
 /** What a token must be for (RFC 8707, RFC 9728): the endpoint as clients write it. */
@@ -33,17 +35,34 @@ export function resourceAt(
 ): Resource {
   const claimed = 'surface' in resolution ? resolution.surface?.place.host : undefined;
   const isNamed = claimed !== undefined && claimed === host;
-  const at = `${host}${port === undefined ? '' : `:${port}`}`;
-  const origin = isNamed ? namedOrigin(host, at, publicOrigin) : (publicOrigin ?? `http://${at}`);
+  const origin = originAt({ host, port, isClaimed: isNamed }, { publicOrigin });
   const isOwn = isNamed || publicOrigin !== undefined || isLoopbackHere(request, host, port);
   return { url: `${origin}${path}`, origin, path, isOwn };
 }
 
-/** A host that a Route claims is reached as the router is: at the same port, by https where that is. */
-function namedOrigin(host: string, at: string, publicOrigin: string | undefined): string {
-  if (publicOrigin === undefined) return `http://${at}`;
-  const { protocol, port } = new URL(publicOrigin);
-  return `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
+/** What browsers see at the host that a request asks, whatever it asks there. */
+export function originFor(
+  { auth, tables }: Pick<Services, 'auth' | 'tables'>,
+  request: IncomingMessage,
+): string {
+  const { host, port } = factsOf(request);
+  const isClaimed = surfacesAt(tables.current(), host).some(({ place }) => place.host === host);
+  return originAt({ host, port, isClaimed }, auth);
+}
+
+interface Asked {
+  readonly host: string;
+  readonly port: number | undefined;
+  /** A Route has this very host. */
+  readonly isClaimed: boolean;
+}
+
+/** What clients see. A host that a Route claims is reached as the router is: at the same port, by https where that is. */
+function originAt({ host, port, isClaimed }: Asked, { publicOrigin }: Settings): string {
+  if (publicOrigin === undefined) return `http://${host}${port === undefined ? '' : `:${port}`}`;
+  if (!isClaimed) return publicOrigin;
+  const url = new URL(publicOrigin);
+  return `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`;
 }
 
 function isLoopbackHere({ socket }: IncomingMessage, host: string, port: number | undefined): boolean {

@@ -18,11 +18,12 @@ import { type Flow, isSecure, type SsoLogin, type SsoRealm } from './flow.ts';
 
 /** The login that a browser comes back from the provider with. Throws AuthRefused when none was begun in it. */
 export function pendingLogin(
-  { keys, clock }: Flow,
+  { keys, clock, auth }: Flow,
   request: IncomingMessage,
   query: URLSearchParams,
 ): Pending {
-  const found = readPending(keys, request, query.get('state') ?? '', clock.now());
+  const secure = isSecure(auth.publicOrigin ?? '');
+  const found = readPending(keys, request, query.get('state') ?? '', { now: clock.now(), secure });
   if (found === undefined) throw ssoRefused('login_expired');
   return found;
 }
@@ -45,8 +46,8 @@ export async function finishLogin(
   });
   const secure = isSecure(pending.redirectUri);
   const login = await loginOf(configuration, sso, tokens);
-  const cookies = [clearCookie(pendingName(pending.state), secure)];
-  return { ...login, cookies: [...cookies, keep(flow, realm, login, tokens, secure)] };
+  const cookies = [clearCookie(pendingName(pending.state, secure), secure)];
+  return { ...login, cookies, keep: keeper(flow, realm, login, tokens, secure) };
 }
 
 /**
@@ -60,7 +61,7 @@ export async function renewLogin(
   origin: string,
 ): Promise<SsoLogin | undefined> {
   const kept = readKept(flow.keys, request, realm);
-  if (kept?.refreshToken === undefined) return undefined;
+  if (kept?.refreshToken === undefined || !goesOn(flow, kept, sso)) return undefined;
   const configuration = await flow.providers(sso);
   const tokens = await openid
     .refreshTokenGrant(configuration, kept.refreshToken)
@@ -68,7 +69,14 @@ export async function renewLogin(
   if (tokens === undefined) return undefined;
   const login = await loginOf(configuration, sso, tokens, kept.subject);
   const next = { ...tokens, refresh_token: tokens.refresh_token ?? kept.refreshToken };
-  return { ...login, cookies: [keep(flow, realm, login, next, isSecure(origin), kept)] };
+  const keep = keeper(flow, realm, login, next, isSecure(origin), kept);
+  return { ...login, cookies: [], before: { sid: kept.sid, begun: kept.begun, until: kept.until }, keep };
+}
+
+/** What the person ended, here or everywhere, no refresh token brings back, and none makes it longer. */
+function goesOn({ clock, hasEnded }: Flow, kept: Kept, { issuer }: SsoAccess): boolean {
+  const user = userOf(issuer, { sub: kept.subject }, undefined).id;
+  return kept.until > clock.now() && !hasEnded({ ...kept, user });
 }
 
 function notRenewed({ log }: Flow, error: unknown): undefined {
@@ -77,18 +85,22 @@ function notRenewed({ log }: Flow, error: unknown): undefined {
   log.debug('a login was not renewed', { error: refused.code });
 }
 
-function keep(
-  { keys, auth }: Flow,
+function keeper(
+  { keys, clock }: Flow,
   realm: string,
   { subject }: Vouched,
   tokens: { readonly refresh_token?: string; readonly id_token?: string },
   secure: boolean,
   before?: Kept,
-): string {
+): SsoLogin['keep'] {
   const refreshToken = tokens.refresh_token;
   const idToken = tokens.id_token ?? before?.idToken;
-  const kept = { realm, subject, ...(refreshToken && { refreshToken }), ...(idToken && { idToken }) };
-  return keptCookie(keys, kept, auth.sessionMaxMs, secure) ?? clearCookie(keptName(realm), secure);
+  return ({ sid, begun, until }) => {
+    const login = { realm, subject, sid, begun, until };
+    const kept = { ...login, ...(refreshToken && { refreshToken }), ...(idToken && { idToken }) };
+    const maxAge = until - clock.now();
+    return keptCookie(keys, kept, maxAge, secure) ?? clearCookie(keptName(realm), secure);
+  };
 }
 
 type Vouched = Pick<SsoLogin, 'user' | 'claims'> & { readonly subject: string };

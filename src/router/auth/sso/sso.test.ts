@@ -15,7 +15,7 @@ import { createRouterKeys } from '../../keys.ts';
 import { createDiscovery } from '../outgoing/discover.ts';
 import { createOutgoing } from '../outgoing/fetch.ts';
 import { defaultAuthSettings } from '../settings.ts';
-import type { SsoRealm } from './flow.ts';
+import type { Flow, SsoLogin, SsoRealm } from './flow.ts';
 import { createProviders } from './provider.ts';
 import { createSso, type Sso } from './sso.ts';
 
@@ -28,6 +28,8 @@ interface Stand {
   readonly where: SsoRealm;
   /** Another router of the same keys. */
   readonly replica: Sso;
+  /** Ids of sessions and of people whose sessions were ended. */
+  readonly ended: Set<string>;
   /** Moves the router's clock. */
   pass(ms: number): void;
 }
@@ -36,6 +38,7 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
   const provider = await startIdentityProvider({ router: origin });
   t.after(() => provider.close());
   let passed = 0;
+  const ended = new Set<string>();
   const clock = {
     ...systemClock,
     now: () => systemClock.now() + passed,
@@ -47,7 +50,8 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
     const outgoing = createOutgoing({ rules, clock, resolve: async () => ['127.0.0.1'] });
     const providers = createProviders(outgoing, createDiscovery(outgoing, clock), value);
     const keys = createRouterKeys({ current: () => masters });
-    return createSso({ keys, clock, auth: defaultAuthSettings, log: silentLog, providers });
+    const hasEnded: Flow['hasEnded'] = ({ sid, user }) => ended.has(sid) || ended.has(user);
+    return createSso({ keys, clock, auth: defaultAuthSettings, log: silentLog, providers, hasEnded });
   };
   const access: SsoAccess = {
     issuer: provider.issuer,
@@ -62,7 +66,7 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
     ...more,
   };
   return {
-    provider,
+    ...{ provider, ended },
     sso: router(),
     replica: router(),
     where: { realm: 'r', sso: access },
@@ -76,6 +80,14 @@ async function stand(t: TestContext, more: Partial<SsoAccess> = {}): Promise<Sta
 function browser(cookies: readonly string[] = []): IncomingMessage {
   const pairs = cookies.map((line) => line.split(';')[0] ?? '').filter((pair) => !pair.endsWith('='));
   return { headers: { cookie: pairs.join('; ') } } as unknown as IncomingMessage;
+}
+
+/** The cookies of a browser after a login: its session is `s1`, for a week. */
+function cookiesOf(login: SsoLogin | undefined): string[] {
+  assert.ok(login);
+  const now = systemClock.now();
+  const before = login.before ?? { sid: 's1', begun: now, until: now + defaultAuthSettings.sessionMaxMs };
+  return [...login.cookies, login.keep(before)];
 }
 
 async function comeBack({ sso, where }: Stand, name = 'ana') {
@@ -142,9 +154,10 @@ describe('Logging in at an OpenID Connect provider', { skip: missingProvider ?? 
     const place = await stand(t);
     const { replica, where } = place;
     const { request, query } = await comeBack(place);
-    const { user, cookies } = await replica.finish(request, where, query);
-    assert.equal(user.username, 'ana');
-    assert.equal((await place.sso.renew(browser(cookies), where, origin))?.user.username, 'ana');
+    const login = await replica.finish(request, where, query);
+    assert.equal(login.user.username, 'ana');
+    const renewed = await place.sso.renew(browser(cookiesOf(login)), where, origin);
+    assert.equal(renewed?.user.username, 'ana');
   });
 
   it('is refused with a code that another login was given', async (t) => {
@@ -172,17 +185,38 @@ describe('Logging in at an OpenID Connect provider', { skip: missingProvider ?? 
     const { sso, where } = place;
     const { request, query } = await comeBack(place);
     const first = await sso.finish(request, where, query);
-    assert.ok(first.cookies.every((cookie) => cookie.includes('Path=/auth;') && cookie.length < 4_096));
-    const second = await sso.renew(browser(first.cookies), where, origin);
+    const cookies = cookiesOf(first);
+    assert.ok(cookies.every((cookie) => cookie.includes('Path=/auth;') && cookie.length < 4_096));
+    const second = await sso.renew(browser(cookies), where, origin);
     assert.deepEqual(second?.user, first.user);
-    const ended = await sso.end(browser(second?.cookies), where, { origin, afterwards: '/auth/logged-out' });
-    const away = new URL(ended.location ?? '');
+    const ended = await sso.end(browser(cookiesOf(second)), where, {
+      origin,
+      afterwards: '/auth/logged-out',
+    });
+    const away = new URL(ended ?? '');
     assert.equal(away.searchParams.get('post_logout_redirect_uri'), `${origin}/auth/logged-out`);
     assert.ok(away.searchParams.has('id_token_hint'));
-    assert.match(ended.cookies[0] ?? '', /Max-Age=0/);
     // A refresh token that was exchanged is good no more: the provider asks the person.
-    assert.equal(await sso.renew(browser(first.cookies), where, origin), undefined);
+    assert.equal(await sso.renew(browser(cookies), where, origin), undefined);
     assert.equal(await sso.renew(browser(), where, origin), undefined);
+  });
+
+  it('does not go on once it was ended here or everywhere, or after its time', async (t) => {
+    const place = await stand(t);
+    const { sso, where } = place;
+    const { request, query } = await comeBack(place);
+    const kept = browser(cookiesOf(await sso.finish(request, where, query)));
+    for (const id of ['s1', `${place.provider.issuer}#ana`]) {
+      place.ended.add(id);
+      assert.equal(await sso.renew(kept, where, origin), undefined, id);
+      place.ended.delete(id);
+    }
+    const week = defaultAuthSettings.sessionMaxMs;
+    place.pass(week + 1_000);
+    assert.equal(await sso.renew(kept, where, origin), undefined, 'after a week');
+    place.pass(-week);
+    const renewed = await sso.renew(kept, where, origin);
+    assert.equal(renewed?.before?.sid, 's1', 'the control: the refresh token was good all the time');
   });
 
   it('is 503 while the provider cannot be reached, or its secret is missing', async (t) => {

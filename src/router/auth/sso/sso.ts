@@ -1,6 +1,6 @@
 import { messageOf } from '#kit/errors.ts';
 import { beginLogin } from './begin.ts';
-import { endLogin } from './end.ts';
+import { endLogin, revokeLogin } from './end.ts';
 import { refusalOf } from './failures.ts';
 import { finishLogin, pendingLogin, renewLogin } from './finish.ts';
 import type { Flow } from './flow.ts';
@@ -18,6 +18,8 @@ export function createSso(flow: Flow) {
     finish: explained(flow, finishLogin),
     renew: explained(flow, renewLogin),
     end: explained(flow, endLogin),
+    /** Never rejects. */
+    revoke: (...args: Rest<Parameters<typeof revokeLogin>>) => revokeLogin(flow, ...args),
     pending: (...args: Rest<Parameters<typeof pendingLogin>>) => pendingLogin(flow, ...args),
   };
 }

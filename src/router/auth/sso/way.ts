@@ -5,8 +5,9 @@ import { createDiscovery } from '../outgoing/discover.ts';
 import { createOutgoing } from '../outgoing/fetch.ts';
 import type { LoginSessions } from '../sessions.ts';
 import type { LoginWay, WayExchange } from '../way.ts';
+import { clearCookie, keptLogins } from './cookies.ts';
 import { ssoRefused } from './failures.ts';
-import type { SsoLogin, SsoRealm } from './flow.ts';
+import { type Flow, isSecure, type SsoLogin, type SsoRealm } from './flow.ts';
 import { createProviders } from './provider.ts';
 import { createSso } from './sso.ts';
 
@@ -24,12 +25,14 @@ export function createSsoWay(services: Needs, sessions: LoginSessions): LoginWay
   const outgoing = createOutgoing({ rules, clock, resolve });
   const discovery = createDiscovery(outgoing, clock);
   const providers = createProviders(outgoing, discovery, (key) => people.value(key));
-  const sso = createSso({ ...services, providers });
+  const hasEnded: Flow['hasEnded'] = (session) => sessions.hasEnded(session);
+  const sso = createSso({ ...services, providers, hasEnded });
 
   function enter({ request, response }: WayExchange, realm: string, login: SsoLogin, returnTo: string): void {
-    const { user, claims, cookies } = login;
+    const { user, claims, cookies, before } = login;
     for (const cookie of cookies) response.appendHeader('set-cookie', cookie);
-    sessions.begin(request, response, { realm, proof: 'sso', user, claims, slides: false });
+    const begin = { realm, proof: 'sso', user, claims, slides: false, ...(before && { before }) } as const;
+    response.appendHeader('set-cookie', login.keep(sessions.begin(request, response, begin)));
     redirect(response, returnTo);
   }
 
@@ -51,12 +54,19 @@ export function createSsoWay(services: Needs, sessions: LoginSessions): LoginWay
       if (where === undefined) throw ssoRefused('login_expired');
       enter(exchange, realm, await sso.finish(exchange.request, where, query), returnTo);
     },
-    async logoutUrl({ request, response, origin }, { realm }) {
+    async forget({ request, response, origin }) {
+      for (const { name, kept } of keptLogins(services.keys, request)) {
+        response.appendHeader('set-cookie', clearCookie(name, isSecure(origin)));
+        if (kept === undefined) continue;
+        const where = findRealm(services, kept.realm);
+        if (where !== undefined) void sso.revoke(where, kept);
+        await sessions.forget(kept);
+      }
+    },
+    async logoutUrl({ request, origin }, { realm }) {
       const where = findRealm(services, realm);
       if (where === undefined) return undefined;
-      const { location, cookies } = await sso.end(request, where, { origin, afterwards: loggedOutPath });
-      for (const cookie of cookies) response.appendHeader('set-cookie', cookie);
-      return location;
+      return sso.end(request, where, { origin, afterwards: loggedOutPath });
     },
   };
 }
