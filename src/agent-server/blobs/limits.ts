@@ -27,6 +27,18 @@ export function readBlobLimits(
   return limits;
 }
 
+/**
+ * Seconds that a blob stays for which somebody asks for `said`; 0: until it is deleted. Where the Agent sets a time,
+ * nothing stays longer.
+ */
+export function ttlWithin(
+  said: number | undefined,
+  { ttlSeconds: longest }: Pick<BlobLimits, 'ttlSeconds'>,
+): number {
+  if (said === undefined || (said === 0 && longest > 0)) return longest;
+  return longest > 0 ? Math.min(said, longest) : said;
+}
+
 /** Bytes and blobs that there are, with those that are on their way in. */
 export interface Usage {
   /** Throws BlobError when so many more find no place. */

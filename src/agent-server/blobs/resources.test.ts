@@ -14,17 +14,20 @@ if (input.in) console.log('read ' + readFileSync(at(input.in), 'utf8'));
 if (input.big) console.log('x'.repeat(input.big));
 if (input.out) {
   if (input.text) writeFileSync(at(input.out), input.text);
-  writeSync(3, JSON.stringify({ blob: { path: input.out, type: 'text/csv', name: input.name } }) + '\\n');
+  const blob = { path: input.out, type: 'text/csv', name: input.name, ttl: input.ttl };
+  writeSync(3, JSON.stringify({ blob }) + '\\n');
 }
+if (input.fail) process.exit(1);
 `;
 
-async function server(t: TestContext) {
+async function server(t: TestContext, ttlSeconds = 0) {
   const code = await temporaryFolder(t);
   writeFileSync(join(code, 'files.mjs'), script);
   const { env } = testConfig(code);
   const made = await testServer(t, {
     code,
     env: { ...env, WORKSPACE_PATH: code },
+    blobs: { limits: { ttlSeconds } },
     mcp: { tools: [{ name: 'files', command: 'node files.mjs', inputSchema: { type: 'object' } }] },
   });
   const session = { 'mcp-session-id': await openSession(made) };
@@ -78,6 +81,28 @@ test(
       },
     ]);
     assert.match((await read(`ploinky://other/blobs/${id}`)).error.message, /not found/);
+  },
+);
+
+test(
+  'nothing that a tool gives stays longer than the Agent says, nor when its call fails',
+  limits,
+  async (t) => {
+    const at = await server(t, 60);
+    const blobs = async () => {
+      const { json } = await at.send('GET', '/blobs');
+      return (json as unknown as { blobs: Record<string, string>[] }).blobs;
+    };
+    for (const ttl of [0, 1e9 - 1, 1e300, -1, 30, undefined])
+      await at.post(toolCall('files', { out: 'a.csv', text: 'a', ttl }));
+    const given = await blobs();
+    assert.equal(given.length, 6);
+    const stays = given.map(
+      ({ createdAt = '', expiresAt = '' }) => Date.parse(expiresAt) - Date.parse(createdAt),
+    );
+    assert.deepEqual(stays.sort(), [30_000, ...Array(5).fill(60_000)]);
+    await at.post(toolCall('files', { out: 'a.csv', text: 'a', fail: true }));
+    assert.equal((await blobs()).length, 6);
   },
 );
 

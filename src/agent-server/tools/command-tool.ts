@@ -1,13 +1,13 @@
 import type { RpcError } from '#mcp/jsonrpc.ts';
 import type { Result } from '#mcp/results.ts';
 import type { Tool } from '#mcp/types.ts';
-import type { Given } from '../blobs/publish.ts';
 import { readInputSchema } from '../config/field-map.ts';
 import type { ToolDefinition } from '../config/mcp-config.ts';
 import type { CallContext } from '../source.ts';
 import { type ArgumentCheck, compileArguments } from './arguments.ts';
 import { type CommandHost, type CommandTemplate, defineCommand } from './command-host.ts';
 import { toolEnvelope } from './envelope.ts';
+import { type GivenFiles, gatherGiven } from './given-files.ts';
 import { withRunner } from './plugins-command.ts';
 import { failureMessage, type Outcome, runCommand } from './run-command.ts';
 import { supportOf } from './task-mode.ts';
@@ -76,9 +76,9 @@ export async function runTool(
   host: CommandHost,
 ): Promise<ToolEnd> {
   let verdict: ToolVerdict = {};
-  const given: Promise<Given>[] = [];
+  const given = host.publish && gatherGiven(host.publish);
   const timeoutMs = run.timeoutMs ?? tool.definition.timeoutMs ?? host.settings.toolTimeoutMs;
-  const outcome = await runCommand({
+  const running = runCommand({
     spawner: host.spawner,
     clock: host.clock,
     template: tool.template.id(),
@@ -90,27 +90,32 @@ export async function runTool(
     timeoutMs,
     signal: call.signal,
     onEvent: (line) => {
-      const file = host.publish && given.length < mostGiven ? readGivenFile(line) : undefined;
-      if (file !== undefined && host.publish) given.push(host.publish(file));
+      const file = given && readGivenFile(line);
+      if (file !== undefined) given?.add(file);
       verdict = readToolEvent(line, call) ?? verdict;
     },
     ...(run.onOutput !== undefined && { onOutput: run.onOutput }),
   });
+  const outcome = await running.catch(async (error) => {
+    await given?.drop();
+    throw error;
+  });
   tool.template.observe(outcome);
-  const end = endOf(tool, outcome, verdict, timeoutMs, host);
-  return given.length === 0 ? end : withGiven(end, await Promise.all(given));
+  return withGiven(endOf(tool, outcome, verdict, timeoutMs, host), given);
 }
 
-/** Files of one call. */
-const mostGiven = 100;
-
-/** Links to files stand behind what the tool says itself. */
-function withGiven(end: ToolEnd, given: readonly Given[]): ToolEnd {
-  if (end.type !== 'result') return end;
+/** Links to files stand behind what the tool says itself; of a call that gives no result none stays. */
+async function withGiven(end: ToolEnd, given: GivenFiles | undefined): Promise<ToolEnd> {
+  if (end.type !== 'result') {
+    await given?.drop();
+    return end;
+  }
+  const links = (await given?.taken()) ?? [];
+  if (links.length === 0) return end;
   const { content } = end.result;
   return {
     ...end,
-    result: { ...end.result, content: [...(Array.isArray(content) ? content : []), ...given] },
+    result: { ...end.result, content: [...(Array.isArray(content) ? content : []), ...links] },
   };
 }
 

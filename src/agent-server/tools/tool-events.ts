@@ -52,8 +52,13 @@ export function readGivenFile(line: Buffer): GivenFile | undefined {
     path,
     name: typeof name === 'string' ? name : undefined,
     type: typeof type === 'string' ? type : undefined,
-    ttl: typeof ttl === 'number' && ttl >= 0 ? ttl : undefined,
+    ttl: isSeconds(ttl) ? ttl : undefined,
   };
+}
+
+/** As many digits as an upload may say. */
+function isSeconds(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 999_999_999;
 }
 
 function readQuestion(event: Record<string, unknown>): Result {
