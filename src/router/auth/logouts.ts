@@ -41,6 +41,9 @@ export function createLogouts({
 }): Logouts {
   /** What this router ended itself, known before the store tells it. */
   const own = new Map<string, string>();
+  /** Of those, what the store was not told yet. */
+  const pending = new Map<string, string>();
+  let writing: Promise<void> | undefined;
 
   function find(key: string): string | undefined {
     return own.get(key) ?? store?.current()[key];
@@ -50,20 +53,28 @@ export function createLogouts({
     own.set(key, value);
     prune(own, clock.now());
     if (store === undefined) return;
-    const tried = write(store, key, value);
-    await Promise.race([tried, clock.sleep(patienceMs)]);
+    pending.set(key, value);
+    prune(pending, clock.now());
+    writing ??= writeAll(store).finally(() => {
+      writing = undefined;
+    });
+    await Promise.race([writing, clock.sleep(patienceMs)]);
   }
 
-  async function write(to: LogoutStore, key: string, value: string): Promise<void> {
-    for (;;) {
+  /** One write at a time, with all that ended since the last: whoever logs in and out often makes no more of them. */
+  async function writeAll(to: LogoutStore): Promise<void> {
+    while (pending.size > 0) {
+      const batch = [...pending];
       try {
-        await to.write({ ...stale(to.current(), clock.now()), [key]: value });
-        return;
+        await to.write({ ...stale(to.current(), clock.now()), ...Object.fromEntries(batch) });
+        for (const [key, value] of batch) if (pending.get(key) === value) pending.delete(key);
       } catch (error) {
-        if (expiryOf(value) < clock.now()) return;
-        log.error('a session that ended cannot be told to the other routers', { error: String(error) });
+        log.error('sessions that ended cannot be told to the other routers', {
+          ...{ sessions: batch.length, error: String(error) },
+        });
+        await clock.sleep(retryMs);
+        for (const [key, value] of pending) if (expiryOf(value) < clock.now()) pending.delete(key);
       }
-      await clock.sleep(retryMs);
     }
   }
 
@@ -93,8 +104,9 @@ function stale(entries: Readonly<Record<string, string>>, now: number): Record<s
   return Object.fromEntries(gone.map(([key]) => [key, null]));
 }
 
+/** What expires first goes first: a crowd of guests must not bring back who logged out of a longer session. */
 function prune(entries: Map<string, string>, now: number): void {
-  if (entries.size <= mostKept) return;
-  for (const [key, value] of entries)
-    if (expiryOf(value) < now || entries.size > mostKept) entries.delete(key);
+  // Seldom, because it looks at all of them.
+  if (entries.size <= mostKept + mostKept / 10) return;
+  for (const key of Object.keys(stale(Object.fromEntries(entries), now))) entries.delete(key);
 }
