@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../caller.ts';
+import { knownFacts } from '../request.ts';
 import type { AuthSettings } from './settings.ts';
 
 const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -18,12 +19,27 @@ export function isForeignWrite(request: IncomingMessage, caller: Caller, setting
 }
 
 /** Whether the page that sends this is of the same origin, or of one that was allowed. */
-export function isOwnPage({ headers }: IncomingMessage, settings: AuthSettings): boolean {
+export function isOwnPage(request: IncomingMessage, settings: AuthSettings): boolean {
+  const { headers } = request;
   const { origin, host = '' } = headers;
   if (origin === undefined) {
     const site = headers['sec-fetch-site'];
     return site === undefined || site === 'same-origin' || site === 'none';
   }
-  if (settings.allowedOrigins.includes(origin) || origin === settings.publicOrigin) return true;
-  return origin === `http://${host}` || origin === `https://${host}`;
+  if (settings.allowedOrigins.includes(origin)) return true;
+  const { publicOrigin } = settings;
+  if (origin === publicOrigin) return !isElsewhere(request, publicOrigin);
+  if (origin === `https://${host}`) return true;
+  // Where browsers come by https, a page that came in clear may be anybody's on the way, but for this machine's.
+  const isClearFine = !publicOrigin?.startsWith('https:') || loopback.test(host);
+  return origin === `http://${host}` && isClearFine;
+}
+
+const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+/** True where a Route of another host than the public one is asked: who has agents there does not trust all the others. */
+function isElsewhere(request: IncomingMessage, publicOrigin: string): boolean {
+  const { resolution, host } = knownFacts(request) ?? {};
+  const surface = resolution !== undefined && 'surface' in resolution ? resolution.surface : undefined;
+  return surface !== undefined && surface.place.host !== '*' && host !== new URL(publicOrigin).hostname;
 }
