@@ -15,7 +15,9 @@ let counter = 0;
 export async function withFileLock<T>(path: string, use: () => Promise<T>): Promise<T> {
   counter += 1;
   const draft = `${path}.${process.pid}.${counter}`;
-  await writeFile(draft, JSON.stringify(holderOf(process.pid, '', 0)), { mode: 0o600 });
+  // Named, so that what two takes of one process wrote is not the same.
+  const mine = JSON.stringify({ ...holderOf(process.pid, '', 0), draft });
+  await writeFile(draft, mine, { mode: 0o600 });
   try {
     await take(path, draft);
   } finally {
@@ -24,7 +26,7 @@ export async function withFileLock<T>(path: string, use: () => Promise<T>): Prom
   try {
     return await use();
   } finally {
-    await unlink(path).catch(() => undefined);
+    if ((await textOf(path)) === mine) await unlink(path).catch(() => undefined);
   }
 }
 
@@ -36,7 +38,7 @@ async function take(path: string, draft: string): Promise<void> {
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
-    if (await isLeft(path)) await unlink(path).catch(() => undefined);
+    if (isLeft(await textOf(path))) await removeLeft(path, draft);
     else await sleep(pauseMs);
   }
   throw new CodedError(workspaceErrors.SecretsBusy, `${path} is held by another command`, {
@@ -44,8 +46,33 @@ async function take(path: string, draft: string): Promise<void> {
   });
 }
 
-async function isLeft(path: string): Promise<boolean> {
-  const text = await readFile(path, 'utf8').catch(() => '');
+/**
+ * Removes the lock of a holder that has ended. One at a time, and only after another look: who read it before may be late,
+ * and would take it from under the next holder.
+ */
+async function removeLeft(path: string, draft: string): Promise<void> {
+  const guard = `${path}.left`;
+  try {
+    await link(draft, guard);
+  } catch {
+    // Held for as long as two calls take; left only by who was killed between them.
+    if (isLeft(await textOf(guard))) await unlink(guard).catch(() => undefined);
+    else await sleep(1);
+    return;
+  }
+  try {
+    if (isLeft(await textOf(path))) await unlink(path).catch(() => undefined);
+  } finally {
+    await unlink(guard).catch(() => undefined);
+  }
+}
+
+/** Empty: it is not there. */
+function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
+
+function isLeft(text: string): boolean {
   try {
     return text !== '' && !holderRuns(JSON.parse(text));
   } catch {
