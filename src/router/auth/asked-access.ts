@@ -4,6 +4,7 @@ import { surfacesAt } from '#routing/resolve.ts';
 import { hasName } from '#routing/sorted-names.ts';
 import { factsOf } from '../request.ts';
 import type { Services } from '../services.ts';
+import type { LoginSession } from './sessions.ts';
 
 /**
  * Which Access a page below /auth is about: what asks at `returnTo`, or at the agent that is named, else what asks
@@ -23,6 +24,15 @@ export function askedAccess(
   const asked = paths.flatMap((path) => accessesOf(services, host, path));
   const all = asked.length > 0 ? asked : accessesAt(services, host);
   return all.find(isFirst) ?? all[0];
+}
+
+/** Every session that a request shows for what asks at its host, each once. */
+export function sessionsShown(
+  services: Pick<Services, 'tables' | 'logins'>,
+  request: IncomingMessage,
+): LoginSession[] {
+  const realms = new Set(accessesAt(services, factsOf(request).host).map(({ realm }) => realm));
+  return [...realms].flatMap((realm) => services.logins.find(request, realm)?.session ?? []);
 }
 
 function accessesOf(

@@ -17,7 +17,7 @@ import {
   wantsJson,
   wayOf,
 } from './answers.ts';
-import { askedAccess } from './asked-access.ts';
+import { askedAccess, sessionsShown } from './asked-access.ts';
 import { AuthRefused } from './authenticator.ts';
 import { clientAddress, trustList } from './client-address.ts';
 import { isOwnPage } from './foreign-write.ts';
@@ -227,13 +227,10 @@ class Endpoints implements AuthEndpoints {
     const found = this.#find(request, access);
     let location: string | undefined;
     await this.#ways.sso?.forget({ request, response, origin: this.#origin(request) });
-    if (found !== undefined) {
-      const { session } = found;
-      if (session.proof === 'sso') location = await this.#ssoLogout(request, response, session);
-      await (everywhere
-        ? this.#services.logins.endAll(response, session)
-        : this.#services.logins.end(response, session));
-    }
+    if (found?.session.proof === 'sso') location = await this.#ssoLogout(request, response, found.session);
+    const { logins } = this.#services;
+    for (const session of new Set([found?.session, ...sessionsShown(this.#services, request)]))
+      if (session) await (everywhere ? logins.endAll(response, session) : logins.end(response, session));
     if (wantsJson(request)) writeJson(response, 200, { ok: true, ...(location && { location }) }, noStore);
     else if (location !== undefined && request.method === 'POST') goOn(response, location);
     else redirect(response, location ?? '/auth/logged-out');

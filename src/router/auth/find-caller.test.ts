@@ -47,7 +47,9 @@ async function stand(t: TestContext) {
     };
     return (await post(router, request('initialize', about), { path: '/alone/mcp', headers })).status;
   };
-  return { logIn, tools, alone };
+  const logOut = (cookie: string) =>
+    router.inject({ method: 'POST', url: '/auth/logout', headers: { ...json, cookie }, payload: '{}' });
+  return { logIn, logOut, tools, alone };
 }
 
 test('who is a guest and logged in besides counts as who is logged in', limits, async (t) => {
@@ -58,4 +60,16 @@ test('who is a guest and logged in besides counts as who is logged in', limits, 
   assert.notEqual(ana.split('=')[0], guest.split('=')[0]);
   for (const cookie of [ana, `${guest}; ${ana}`, `${ana}; ${guest}`])
     assert.deepEqual([await tools(cookie), await alone(cookie)], [6, 200], cookie);
+});
+
+test('a logout ends every login that the browser has at the host', limits, async (t) => {
+  const { logIn, logOut, tools, alone } = await stand(t);
+  const guest = await logIn({});
+  const ana = await logIn({ username: 'ana', password: 'correct horse' }, guest);
+  assert.equal(await tools(guest), 3, 'the control');
+  await logOut(`${guest}; ${ana}`);
+  for (const cookie of [guest, ana]) {
+    assert.equal(await alone(cookie), 401);
+    await assert.rejects(tools(cookie), /401/);
+  }
 });
