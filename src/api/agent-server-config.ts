@@ -30,6 +30,8 @@ export const agentServerConfigSchema = z.object({
   upstream: z.optional(
     z.object({
       headers: z._default(z.record(z.string(), z.string()), {}),
+      /** Names of those headers whose values come from Secrets: no log may show them. */
+      secretHeaders: z.optional(z.array(z.string())),
       /** Of `mcp.upstream.oauth`; the key is in PEM. */
       clientSecret: z.optional(z.string()),
       privateKey: z.optional(z.string()),

@@ -1,5 +1,6 @@
 import type { AgentServerConfig } from './agent-server-config.ts';
 
+/** Headers that are written down in clear, and yet may be secret. */
 const secretHeader = /auth|key|token|secret|cookie|password/i;
 
 /** Every value of an agent's configuration that no log may show. */
@@ -10,8 +11,10 @@ export function knownSecrets({
   upstream,
   forwards,
 }: Pick<AgentServerConfig, 'env' | 'secretEnv' | 'keys' | 'upstream' | 'forwards'>): string[] {
-  const { headers = {}, clientSecret, privateKey, blobs } = upstream ?? {};
-  const sent = Object.entries(headers).filter(([name]) => secretHeader.test(name));
+  const { headers = {}, secretHeaders = [], clientSecret, privateKey, blobs } = upstream ?? {};
+  const sent = Object.entries(headers).filter(
+    ([name]) => secretHeaders.includes(name) || secretHeader.test(name),
+  );
   const found = [
     ...secretEnv.map((name) => env[name]),
     ...keys.map(({ secret }) => secret),

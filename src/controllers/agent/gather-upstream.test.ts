@@ -44,9 +44,29 @@ const agent = makeAgent({
 test('headers and the client secret come from Secrets, without the line end of an editor', () => {
   const held = secret('1', { key: 'k1\n', secret: 's1\r\n' });
   assert.deepEqual(gatherUpstream(agent, referencesTo(held)), {
-    values: { headers: { 'X-Plain': 'a', 'X-Key': 'k1' }, clientSecret: 's1' },
+    values: {
+      headers: { 'X-Plain': 'a', 'X-Key': 'k1' },
+      secretHeaders: ['X-Key', 'X-Perhaps'],
+      clientSecret: 's1',
+    },
     missing: [],
   });
+});
+
+test('what comes from a Secret is shown nowhere, whatever its header is called', () => {
+  const named = makeAgent({
+    mcp: {
+      upstream: {
+        url: 'https://mcp.example/mcp',
+        headersFrom: [
+          { name: 'X-Tenant-Id', secretKeyRef: { name: 'remote', key: 'key' } },
+          { name: 'X-Plain', value: 'written-down' },
+        ],
+      },
+    },
+  });
+  const upstream = gatherUpstream(named, referencesTo(secret('1', { key: 'tenant-value' }))).values;
+  assert.deepEqual(knownSecrets({ env: {}, keys: [], forwards: [], upstream }), ['tenant-value']);
 });
 
 test('what leads nowhere is told with its field', () => {

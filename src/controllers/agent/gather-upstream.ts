@@ -62,11 +62,15 @@ export function gatherUpstream(agent: Agent, references: References): GatheredUp
     const value = isReference(header) ? read(header) : header.value;
     return value === undefined ? [] : [[header.name, withoutLineEnd(value)] as const];
   });
+  const secretHeaders = (upstream?.headersFrom ?? []).flatMap(({ name, secretKeyRef }) =>
+    secretKeyRef === undefined ? [] : [name],
+  );
   const clientSecret = read(refTo(upstream?.oauth?.clientSecretRef));
   const privateKey = read(refTo(upstream?.oauth?.privateKeyRef));
   const ca = read(upstream?.ca);
   const values = {
     headers: Object.fromEntries(headers),
+    ...(secretHeaders.length > 0 && { secretHeaders }),
     ...(clientSecret !== undefined && { clientSecret: withoutLineEnd(clientSecret) }),
     ...(privateKey !== undefined && { privateKey }),
     ...(ca !== undefined && { ca }),
