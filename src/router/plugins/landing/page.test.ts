@@ -18,11 +18,25 @@ test('the page shows what appears at the host that was asked, and nothing of ano
   assert.doesNotMatch(home, /far|secret-mcp/);
   const far = pageAt('far.example.org');
   assert.match(far, /http:\/\/far\.example\.org:8080\/secret-mcp/);
-  assert.doesNotMatch(far, /demo|None yet/);
+  assert.doesNotMatch(far, /demo|None that/);
 });
 
 test('a page without agents says how to make one, and speaks of no workspace', () => {
   const page = pageAt('localhost', buildRoutingTable({ agents: [], routes: [], ...rules }));
   assert.match(page, /ploinky apply -f agent\.yaml/);
   assert.doesNotMatch(page, /workspace/);
+});
+
+test('what asks who comes is not shown to everybody', () => {
+  const asks = { auth: { mode: 'pwd' as const } };
+  const payroll = agentNamed('payroll');
+  const agents = [agentNamed('demo'), { ...payroll, spec: { ...payroll.spec, ...asks } }];
+  const of = buildRoutingTable({
+    ...{ agents, ...rules },
+    routes: [routeNamed('hidden', { selector: {}, paths: ['/board'], mcp: {}, ...asks })],
+  });
+  const page = pageAt('localhost', of);
+  assert.match(page, /mcps\/demo\/mcp/);
+  assert.match(page, /\/mcp<\/code><\/td><td>1 agent</);
+  assert.doesNotMatch(page, /payroll|board/);
 });

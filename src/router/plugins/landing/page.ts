@@ -1,6 +1,8 @@
+import type { Access } from '#routing/access.ts';
 import { surfacesAt } from '#routing/resolve.ts';
 import type { AgentsSurface, McpSurface } from '#routing/surface.ts';
 import type { RoutingTable } from '#routing/table.ts';
+import { asksWho } from '../../auth/admitted.ts';
 
 /** Where the browser found the router. */
 export interface Asked {
@@ -11,12 +13,12 @@ export interface Asked {
 
 /**
  * A page of plain HTML: no scripts, no requests. Shows what appears at the host that was asked; what others have is
- * not everybody's business.
+ * not everybody's business, nor what asks who comes.
  */
 export function landingPage(table: RoutingTable, { host, origin }: Asked, version: string): string {
   const surfaces = surfacesAt(table, host);
   const home = surfaces.find((surface) => surface.kind === 'agents');
-  const aggregates = surfaces.filter((surface) => surface.kind === 'mcp');
+  const aggregates = surfaces.filter((surface) => surface.kind === 'mcp').filter(isOpen);
   const notes = surfaces.some(({ source }) => source === 'defaults') ? table.notes : [];
   return `<!doctype html>
 <html lang="en">
@@ -31,7 +33,7 @@ export function landingPage(table: RoutingTable, { host, origin }: Asked, versio
 <h1>Ploinky</h1>
 <p>This is a Ploinky router, version ${escapeHtml(version)}. It speaks MCP; give one of these addresses to an MCP client.</p>
 ${home === undefined ? '' : agentsSection(table, home, origin)}
-${aggregatesSection(aggregates, origin)}
+${aggregatesSection(table, aggregates, origin)}
 ${notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n')}
 <p class="links"><a href="/health">Health</a> <a href="/metrics">Metrics</a> <a href="/MCPBrowserClient.js">Browser client</a></p>
 </main>
@@ -41,9 +43,11 @@ ${notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join('\n')}
 }
 
 function agentsSection({ targets: all }: RoutingTable, home: AgentsSurface, origin: string): string {
-  const targets = home.agents.flatMap((name) => all.get(`${home.namespace}/${name}`) ?? []);
+  const targets = home.agents
+    .flatMap((name) => all.get(`${home.namespace}/${name}`) ?? [])
+    .filter((target) => isOpen(home) && isOpen(target));
   if (targets.length === 0) {
-    return '<h2>Agents</h2>\n<p>None yet. Make one with <code>ploinky apply -f agent.yaml</code>.</p>';
+    return '<h2>Agents</h2>\n<p>None that everybody may see. Make one with <code>ploinky apply -f agent.yaml</code>.</p>';
   }
   const rows = targets.map((target) => {
     const state = target.unavailable === undefined ? 'Ready' : target.unavailable.reason;
@@ -59,13 +63,23 @@ ${rows.join('\n')}
 </table>`;
 }
 
+function isOpen({ access }: { readonly access?: Access }): boolean {
+  return access === undefined || !asksWho(access);
+}
+
 function pathBelow(path: string): string {
   return path === '/' ? '' : path;
 }
 
-function aggregatesSection(surfaces: readonly McpSurface[], origin: string): string {
-  const rows = surfaces.map(({ place, agents }) => {
-    const count = agents.length === 1 ? '1 agent' : `${agents.length} agents`;
+function aggregatesSection(
+  { targets }: RoutingTable,
+  surfaces: readonly McpSurface[],
+  origin: string,
+): string {
+  const rows = surfaces.flatMap(({ place, namespace, agents }) => {
+    const open = agents.filter((name) => isOpen(targets.get(`${namespace}/${name}`) ?? {}));
+    if (open.length === 0 && agents.length > 0) return [];
+    const count = open.length === 1 ? '1 agent' : `${open.length} agents`;
     return `<tr><td><code>${escapeHtml(origin)}${escapeHtml(place.path)}</code></td><td>${count}</td></tr>`;
   });
   if (rows.length === 0) return '';
