@@ -63,6 +63,7 @@ async function create(cli: Cli, name: string, options: CreateOptions): Promise<v
   await withSession(cli, options, async ({ client, namespace }) => {
     const book = await findBook(client, namespace, options);
     await changeBook(client, book, (people) => addKey(people, options.user, key));
+    if (book.unused !== undefined) cli.terminal.note(book.unused);
   });
   const text = `plk_${id}_${secret.toString('base64url')}`;
   const { hash: _, ...shown } = key;

@@ -19,6 +19,7 @@ interface UpOptions extends GlobalOptions {
   readonly publicUrl?: string;
   readonly trustProxy?: string;
   readonly issuerHosts?: string;
+  readonly sessionHours?: string;
 }
 
 const examples = `
@@ -43,6 +44,7 @@ export function addUp(program: Command, cli: Cli): void {
     )
     .option('--trust-proxy <addresses>', 'proxies whose X-Forwarded-For counts')
     .option('--issuer-hosts <hosts>', 'login providers that may be at private addresses')
+    .option('--session-hours <number>', 'nobody stays logged in longer (default: 168)')
     .addHelpText('after', examples)
     .action(async (_options: unknown, command: Command) => {
       await up(cli, command.optsWithGlobals<UpOptions>());
@@ -76,11 +78,12 @@ async function up(cli: Cli, options: UpOptions): Promise<void> {
 }
 
 /** Checked by the router itself, which says what is wrong with one. */
-function routerFlags({ publicUrl, trustProxy, issuerHosts }: UpOptions): string[] {
+function routerFlags({ publicUrl, trustProxy, issuerHosts, sessionHours }: UpOptions): string[] {
   return [
     ...(publicUrl === undefined ? [] : [`--public-url=${publicUrl}`]),
     ...(trustProxy === undefined ? [] : [`--trust-proxy=${trustProxy}`]),
     ...(issuerHosts === undefined ? [] : [`--issuer-hosts=${issuerHosts}`]),
+    ...(sessionHours === undefined ? [] : [`--session-hours=${sessionHours}`]),
   ];
 }
 

@@ -109,6 +109,7 @@ async function add(cli: Cli, username: string, options: AddOptions): Promise<voi
     };
     await changeBook(client, book, (people) => addPerson(people, person));
     cli.terminal.print(`user ${username} added to Secret ${book.namespace}/${book.secret}`);
+    if (book.unused !== undefined) cli.terminal.note(book.unused);
   });
 }
 

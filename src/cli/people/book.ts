@@ -19,6 +19,8 @@ export interface BookOptions extends GlobalOptions {
 export interface Book {
   readonly namespace: string;
   readonly secret: string;
+  /** Why users of the Secret do not come in where they were asked for. */
+  readonly unused?: string;
 }
 
 /** Which Secret is meant: `--secret`, or what the Agent or Route of the option names. Throws `usage` and `notFound`. */
@@ -34,7 +36,12 @@ export async function findBook(client: Client, namespace: string, options: BookO
   const name = agent ?? route ?? '';
   const resource = agent === undefined ? routeResource : agentResource;
   const object = await client.get<Agent | Route>(resource, { namespace, name });
-  return { namespace, secret: object.spec.auth.usersSecretRef?.name ?? `${name}-users` };
+  const { mode, usersSecretRef } = object.spec.auth;
+  const unused = `${object.kind} ${name} has auth.mode ${mode}: nobody logs in there with a password or key; set auth.mode to pwd`;
+  return {
+    ...{ namespace, secret: usersSecretRef?.name ?? `${name}-users` },
+    ...(mode !== 'pwd' && { unused }),
+  };
 }
 
 /** Nobody when there is no such Secret. Throws when it holds something else. */

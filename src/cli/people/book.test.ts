@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agentNamed } from '#routing/testing.ts';
+import { findBook } from './book.ts';
+
+test('users for an agent that asks for no password are said to be of no use', async () => {
+  const agent = agentNamed('reports');
+  const bookOf = (mode: 'none' | 'pwd' | 'guest') => {
+    const found = { ...agent, spec: { ...agent.spec, auth: { ...agent.spec.auth, mode } } };
+    const client = { get: () => Promise.resolve(found) } as unknown as Parameters<typeof findBook>[0];
+    return findBook(client, 'default', { agent: 'reports' });
+  };
+  assert.match((await bookOf('none')).unused ?? '', /Agent reports has auth.mode none/);
+  assert.match((await bookOf('guest')).unused ?? '', /guest/);
+  assert.deepEqual(await bookOf('pwd'), { namespace: 'default', secret: 'reports-users' }, 'the control');
+});
