@@ -11,7 +11,10 @@ export interface Room {
   giveBack(): void;
 }
 
-/** `stated`: what its client says it has. Throws BlobError when that finds no place. */
+/**
+ * `stated`: what its client says it has. Throws BlobError when that finds no place now; it is held only as it comes, or a
+ * word of a slow client would keep all others out.
+ */
 export function openRoom(usage: Usage, limits: BlobLimits, stated: number | undefined): Room {
   let reserved = 0;
   let taken = 0;
@@ -24,6 +27,8 @@ export function openRoom(usage: Usage, limits: BlobLimits, stated: number | unde
   usage.begin();
   try {
     upTo(stated ?? 0);
+    usage.release(reserved);
+    reserved = 0;
   } catch (error) {
     usage.end();
     throw error;
