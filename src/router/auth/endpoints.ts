@@ -184,6 +184,11 @@ class Endpoints implements AuthEndpoints {
   }
 
   #logInGuest(visit: Visit): void {
+    const retryAfter = this.#passwords.countGuest(clientAddress(visit.request, this.#trusted));
+    if (retryAfter > 0) {
+      this.#tooMany(visit, retryAfter);
+      return;
+    }
     const id = `guest:${this.#services.random.bytes(9).toString('base64url')}`;
     const user = { sub: id, id, username: id, email: '', roles: ['guest'] };
     this.#services.logins.begin(visit.request, visit.response, {

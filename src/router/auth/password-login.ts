@@ -21,11 +21,14 @@ export interface PasswordLogin {
     password: string;
     address: string;
   }): Promise<LoginResult>;
+  /** Counts one who comes in as a guest. Seconds until that is possible from there; 0: now. */
+  countGuest(address: string): number;
 }
 
 /** An attempt counts before its answer is known, so that many at once do not slip through. */
 const perUser = { burst: 10, everyMs: 15_000 };
 const perAddress = { burst: 30, everyMs: 2_000 };
+const guestsPerAddress = { burst: 60, everyMs: 1_000 };
 /** Each takes 32 MiB and a thread; more would starve what else the threads do. */
 const mostAtOnce = 2;
 const mostWaiting = 32;
@@ -46,6 +49,7 @@ export function createPasswordLogin({
 }: PasswordLoginOptions): PasswordLogin {
   const users = createThrottle(perUser, clock);
   const addresses = createThrottle(perAddress, clock);
+  const guests = createThrottle(guestsPerAddress, clock);
   const turns = createTurns(mostAtOnce, mostWaiting);
   return {
     async check({ realm, username, password, address }) {
@@ -72,6 +76,12 @@ export function createPasswordLogin({
           },
         );
       return { person };
+    },
+    countGuest(address) {
+      const network = networkOf(address);
+      const waitMs = guests.waitMs(network);
+      if (waitMs === 0) guests.fail(network);
+      return Math.ceil(waitMs / 1000);
     },
   };
 }

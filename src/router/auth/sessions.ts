@@ -122,7 +122,9 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
       const { realm, before } = begin;
       const earlier = find(request, realm)?.session;
       const sid = before?.sid ?? random.bytes(16).toString('base64url');
-      if (earlier !== undefined && earlier.sid !== sid) void logouts.end(earlier.sid, earlier.until);
+      // Of a guest that was never logged out there is nothing to protect, and each would have to be told to all routers.
+      if (earlier !== undefined && earlier.sid !== sid && earlier.proof !== 'guest')
+        void logouts.end(earlier.sid, earlier.until);
       const session = newSession(begin, sid, clock.now(), settings);
       write(response, session);
       return session;
