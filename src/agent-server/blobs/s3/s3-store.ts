@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.ts';
 import type { Random } from '#kit/random.ts';
 import { type BlobInfo, blobId, isBlobId } from '#wire/blobs.ts';
 import { BlobError } from '../errors.ts';
-import { type BlobLimits, createUsage, type Usage } from '../limits.ts';
+import { type BlobLimits, createUsage, ttlWithin, type Usage } from '../limits.ts';
 import { infoText, isExpired, readInfo } from '../metadata.ts';
 import { openRoom } from '../room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from '../store.ts';
@@ -165,9 +165,10 @@ class S3Store implements BlobStore {
   }
 
   #infoFor(id: string, upload: Upload, size: number, sha256: string): BlobInfo {
-    const { clock, agent } = this.#options;
+    const { clock, agent, limits } = this.#options;
     const now = clock.now();
-    const { mime, filename, ttlSeconds } = upload;
+    const { mime, filename } = upload;
+    const ttlSeconds = ttlWithin(upload.ttlSeconds, limits);
     const ends = ttlSeconds > 0 && { expiresAt: new Date(now + ttlSeconds * 1000).toISOString() };
     const createdAt = new Date(now).toISOString();
     return { id, mime, size, createdAt, agent, filename, localPath: `blobs/${id}`, sha256, ...ends };
