@@ -94,3 +94,14 @@ test('the same verdict later gives the same status', () => {
   );
   assert.deepEqual(again, first);
 });
+
+test('a Route that asks who comes says where alone it does', () => {
+  const facts = { wanted: 'd2', published: new Map([['r', 'd2']]), late: new Set<string>() };
+  const acceptedOf = (spec: Route['spec'], verdict: RouteVerdict) =>
+    routeStatus({ ...makeRoute(), spec }, verdict, facts, now).conditions?.[0]?.message;
+  const { spec } = makeRoute();
+  const asking: Route['spec'] = { ...spec, auth: { ...spec.auth, mode: 'pwd' } };
+  assert.match(acceptedOf(asking, served) ?? '', /served\. Its auth counts at its own addresses alone/);
+  assert.equal(acceptedOf(spec, served), 'The Route is served.', 'the control');
+  assert.equal(acceptedOf(asking, clash), 'Route default/old is older.');
+});

@@ -34,7 +34,7 @@ export function routeStatus(
   const { generation } = route.metadata;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   const updates: ConditionUpdate[] = [
-    { type: 'Accepted', ...finding(verdict.accepted), ...observed },
+    { type: 'Accepted', ...finding(withLimits(route, verdict.accepted)), ...observed },
     { type: 'ResolvedRefs', ...finding(verdict.resolved), ...observed },
     { type: 'Programmed', ...programmed(route, verdict, routers), ...observed },
   ];
@@ -49,6 +49,13 @@ export function routeStatus(
     agents: verdict.agents,
     ...(clashes !== undefined && { conflicts: clashes }),
   };
+}
+
+/** Who closes a Route believes easily that its agents are closed. */
+function withLimits({ spec: { auth } }: Route, verdict: Verdict): Verdict {
+  if (!verdict.ok || (auth.mode === 'none' && auth.issuers === undefined)) return verdict;
+  const limits = 'Its auth counts at its own addresses alone; at others each agent’s own auth does.';
+  return { ...verdict, message: `${verdict.message} ${limits}` };
 }
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
