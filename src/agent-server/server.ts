@@ -1,49 +1,24 @@
 import { createServer, type Server } from 'node:http';
 import type { AgentServerConfig } from '#api/agent-server-config.ts';
 import type { Clock } from '#kit/clock.ts';
-import { isObject } from '#kit/json.ts';
 import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import type { Redactor } from '#kit/redact.ts';
-import { blobsPath } from '#wire/blobs.ts';
-import { proofPath } from '#wire/challenge.ts';
-import { handOverPath } from '#wire/hand-over.ts';
-import type { WireKey } from '#wire/keys.ts';
-import { queuePath } from '#wire/queue-state.ts';
-import { createReplayWindow } from '#wire/replay.ts';
-import { cancelTaskPath, tasksPath } from '#wire/tasks.ts';
-import { createVerifier, type Verifier } from '#wire/token.ts';
-import { upstreamLoginPath } from '#wire/upstream-login.ts';
-import { type Activity, drainedPath, watchActivity } from './activity.ts';
+import { type Activity, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
 import { bringNamed } from './blobs/bring-named.ts';
-import { blobsHandler } from './blobs/handler.ts';
 import { keepResults } from './blobs/kept-results.ts';
 import { publisher } from './blobs/publish.ts';
 import { withBlobs } from './blobs/resources.ts';
 import { type Blobs, openBlobs } from './blobs/service.ts';
 import { type BuiltSource, buildSource, type SourceOptions } from './build-source.ts';
-import { forInstance, readKeys } from './config/agent-config.ts';
+import { forInstance } from './config/agent-config.ts';
 import { podSettings, readSettings, type Settings } from './config/settings.ts';
-import { AgentServerError } from './errors.ts';
-import { apiProxy } from './http/api-proxy.ts';
+import { type HeldKeys, holdKeys } from './held-keys.ts';
 import { createApp, type Routes } from './http/app.ts';
-import { type Changes, createChanges, type StateLine } from './http/changes.ts';
+import { createChanges, type StateLine } from './http/changes.ts';
 import { currentLines } from './http/current-lines.ts';
 import { isOpenToOthers, type ListenTarget, listen } from './http/listen.ts';
-import { queueStateHandler } from './http/queue-state.ts';
-import { staticFiles } from './http/static-files.ts';
-import {
-  drainedHandler,
-  handOverHandler,
-  proofHandler,
-  readyHandler,
-  serveHealth,
-  taskStatusHandler,
-} from './http/surfaces.ts';
-import { cancelTaskHandler, tasksHandler } from './http/tasks.ts';
-import { upstreamLoginHandler } from './http/upstream-login.ts';
-import { serveMcp } from './mcp/endpoint.ts';
 import { createGuard } from './mcp/guard.ts';
 import { createSubscriptions } from './mcp/listen.ts';
 import { createListing, type Listing } from './mcp/listing.ts';
@@ -52,15 +27,14 @@ import { createSessions } from './mcp/sessions.ts';
 import { openForwards } from './process/forward.ts';
 import { type MainProcess, superviseMainProcess } from './process/main-process.ts';
 import { type AgentQueueOptions, openAgentQueue } from './queue/agent-queue.ts';
+import { routesOf } from './routes.ts';
 import { countRequests, isBusy, shutDown } from './shut-down.ts';
 import type { Source } from './source.ts';
 import { createEventIds } from './streams/event-ids.ts';
 import { KeptStreams } from './streams/kept-streams.ts';
-import type { TaskService } from './tasks/service.ts';
 import { startSpawner } from './tools/spawner-client.ts';
 import type { Visit } from './upstream/remote/login/login-tokens.ts';
-import type { Logins } from './upstream/remote/people/logins.ts';
-import { type HeldSecrets, holdUpstreamSecrets } from './upstream/remote/secrets.ts';
+import { holdUpstreamSecrets } from './upstream/remote/secrets.ts';
 
 export interface AgentServerOptions {
   readonly config: AgentServerConfig;
@@ -132,7 +106,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const announcing = announceAll({ services, changes, tasks, clock, log, settings });
   const quiet = async () => activity?.quiet(settings.drainDelayMs, settings.drainMs);
   const known = { changes, keys, status, quiet, useSecrets, blobs, logins };
-  const routes = routesOf({ options, services, tasks, ...known });
+  const routes = routesOf({ config, services, tasks, ...known });
   const server = createHttpServer(routes, log);
   const requests = countRequests(server);
   activity = watchActivity({
@@ -209,36 +183,6 @@ function startMainProcess(options: AgentServerOptions, settings: Settings): Main
   });
 }
 
-interface HeldKeys {
-  readonly verifier: Verifier;
-  current(): readonly WireKey[];
-  use(config: AgentServerConfig): void;
-}
-
-/** The agent's keys: what verifies tokens and answers challenges. */
-function holdKeys({ config, clock, log, listen: place }: AgentServerOptions): HeldKeys {
-  let keys = readKeys(config);
-  const { principal: audience, instance, uid } = config.agent;
-  const replay = createReplayWindow({ clock });
-  // Routers of other machines have other clocks; one on this machine has the same.
-  const skewMs = isOpenToOthers(place) ? 30_000 : 0;
-  const verifier = createVerifier({ keys, audience, instance, clock, replay, skewMs });
-  return {
-    verifier,
-    current: () => keys,
-    use(next) {
-      if (next.agent.uid !== uid || next.agent.principal !== audience) {
-        throw new AgentServerError('InvalidConfig', `agent: this is not the configuration of ${audience}`);
-      }
-      const read = readKeys(next);
-      verifier.useKeys(read);
-      const kids = read.map(({ kid }) => kid);
-      if (kids.join() !== keys.map(({ kid }) => kid).join()) log.info('The keys are others now', { kids });
-      keys = read;
-    },
-  };
-}
-
 function createServices(
   options: AgentServerOptions,
   settings: Settings,
@@ -276,56 +220,6 @@ function createServices(
       return listing;
     },
   };
-}
-
-interface Surfaces {
-  readonly options: AgentServerOptions;
-  readonly services: McpServices;
-  readonly tasks: TaskService;
-  readonly changes: Changes;
-  readonly keys: HeldKeys;
-  readonly status: () => { readonly ready: boolean; readonly reason: string };
-  readonly quiet: () => Promise<void>;
-  readonly useSecrets: HeldSecrets['use'];
-  readonly logins: Logins | undefined;
-  readonly blobs: Blobs;
-}
-
-function routesOf(surfaces: Surfaces): Routes {
-  const { options, services, tasks, changes, keys, status, quiet, useSecrets, blobs } = surfaces;
-  const { config } = options;
-  const { guard } = services;
-  const serveBlobs = blobsHandler({ ...blobs, guard });
-  return {
-    exact: new Map([
-      ['/mcp', (request, response) => serveMcp(request, response, services)],
-      ['/health', serveHealth],
-      ['/ready', readyHandler(status)],
-      [drainedPath, drainedHandler(quiet)],
-      ['/getTaskStatus', taskStatusHandler(tasks, services.guard)],
-      [queuePath, queueStateHandler(tasks, services.guard, services.clock)],
-      [proofPath, proofHandler(keys.current, config.agent.instance)],
-      [tasksPath, tasksHandler(tasks, services.guard)],
-      [cancelTaskPath, cancelTaskHandler(tasks, services.guard)],
-      ['/changes', changes.handler],
-      [handOverPath, handOverHandler(services.guard, useSecrets)],
-      [upstreamLoginPath, upstreamLoginHandler(services.guard, surfaces.logins)],
-      [blobsPath, serveBlobs],
-    ]),
-    prefixes: [
-      [`${blobsPath}/`, serveBlobs],
-      ['/api/', apiProxy({ guard: services.guard, port: apiPort(config) })],
-      ['/static/', staticFiles({ guard: services.guard, folder: config.paths.code })],
-    ],
-  };
-}
-
-/** Where the agent's own HTTP server listens: its upstream's port, else `PORT` of its environment. */
-function apiPort({ mcp, env }: AgentServerConfig): number | undefined {
-  const upstream = mcp?.['upstream'];
-  const named = isObject(upstream) ? upstream['port'] : undefined;
-  const port = Number(named ?? env['PORT']);
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
 function createHttpServer(routes: Routes, log: Log): Server {
