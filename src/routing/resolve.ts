@@ -68,6 +68,13 @@ export function surfacesAt(table: RoutingTable, host: string): Surface[] {
   return table.surfaces.filter((surface) => visible.has(surface));
 }
 
+/** Whether a Route names this host, or a wildcard above it. */
+export function isClaimed(table: RoutingTable, host: string): boolean {
+  const hosts = hostsOf(table.surfaces);
+  for (const pattern of patternsOf(host)) if (pattern !== '*' && hosts.has(pattern)) return true;
+  return false;
+}
+
 interface HostPaths {
   readonly surfaces: Map<string, Surface[]>;
   /** Characters of the longest path that has surfaces. */

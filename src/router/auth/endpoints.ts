@@ -96,8 +96,8 @@ class Endpoints implements AuthEndpoints {
     const { path, search } = factsOf(request);
     const query = new URLSearchParams(search);
     const isWrite = request.method === 'POST' || request.method === 'PATCH';
-    const { auth, clock, limits } = this.#services;
-    if (isWrite && !isOwnPage(request, auth)) {
+    const { clock, limits } = this.#services;
+    if (isWrite && !isOwnPage(request, this.#services)) {
       closeBehindBody({ request, response }, clock);
       return writeJson(response, 403, foreign);
     }
@@ -216,7 +216,7 @@ class Endpoints implements AuthEndpoints {
   #askLogout(visit: Visit): void | Promise<void> {
     const { request, response } = visit;
     // A link or an image of another site must not end somebody's session.
-    if (isOwnPage(request, this.#services.auth)) return this.#endSession(visit, false);
+    if (isOwnPage(request, this.#services)) return this.#endSession(visit, false);
     const token = this.#tokens.issue(request, response);
     html.writePage(response, 200, { title: 'Log out?', content: html.logoutContent(token) });
   }

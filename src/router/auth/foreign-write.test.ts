@@ -21,7 +21,10 @@ async function stand(t: Parameters<typeof startTestRouter>[0], publicOrigin: str
     routeNamed('all', { selector: {}, paths: ['/all'], api, auth }),
   ];
   router.tables.set(
-    router.agents.map((agent) => agentOf(agent)),
+    router.agents.map((fake) => {
+      const agent = agentOf(fake);
+      return { ...agent, spec: { ...agent.spec, auth } };
+    }),
     routes,
   );
   const logged = await router.inject({
@@ -31,10 +34,13 @@ async function stand(t: Parameters<typeof startTestRouter>[0], publicOrigin: str
     payload: JSON.stringify({ username: 'ana', password: 'correct horse' }),
   });
   const cookie = String(logged.headers['set-cookie']).split(';')[0] ?? '';
-  return async (host: string, url: string, origin: string) => {
-    const answer = await router.inject({ method: 'POST', url, headers: { host, origin, cookie } });
+  const raw = (host: string, url: string, origin: string, method: 'GET' | 'POST') =>
+    router.inject({ method, url, headers: { host, origin, cookie } });
+  const ask = async (host: string, url: string, origin: string) => {
+    const answer = await raw(host, url, origin, 'POST');
     return answer.statusCode === 403 ? 'foreign' : answer.statusCode === 401 ? 'nobody' : 'own';
   };
+  return Object.assign(ask, { raw });
 }
 
 test('a page at the public URL may not write at a Route with a host of its own', async (t) => {
@@ -44,6 +50,19 @@ test('a page at the public URL may not write at a Route with a host of its own',
   assert.equal(await ask('agents.example.org', '/all/apis/demo/x', open), 'own');
   // A proxy that asks under another name is there for the public URL.
   assert.equal(await ask('localhost', '/all/apis/demo/x', open), 'own');
+});
+
+test('whatever is asked at a host that a Route has, a page at the public URL is foreign there', async (t) => {
+  const ask = await stand(t, open);
+  // Of no Route with a host: what every host shows, and the pages of logins.
+  for (const url of ['/mcp', '/auth/logout', '/auth/token']) {
+    assert.equal(await ask(own, url, open), 'foreign', url);
+    assert.notEqual(await ask('agents.example.org', url, open), 'foreign', url);
+  }
+  assert.equal((await ask.raw(own, '/auth/logout', open, 'GET')).statusCode, 200, 'it is asked first');
+  assert.equal(await ask(own, '/apis/demo/x', `https://${own}`), 'own', 'still logged in');
+  assert.equal((await ask.raw(own, '/auth/logout', `https://${own}`, 'GET')).statusCode, 302, 'the control');
+  assert.equal(await ask(own, '/apis/demo/x', `https://${own}`), 'nobody');
 });
 
 test('a page that came in clear may not write where browsers come by https', async (t) => {

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { isClaimed } from '#routing/resolve.ts';
 import type { Caller } from '../caller.ts';
-import { knownFacts } from '../request.ts';
-import type { AuthSettings } from './settings.ts';
+import { factsOf } from '../request.ts';
+import type { Services } from '../services.ts';
+
+type Asked = Pick<Services, 'auth' | 'tables'>;
 
 const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Proofs that a browser sends by itself, with whatever page asks. */
@@ -13,22 +16,22 @@ const byCookie = new Set<Caller['proof']>(['password', 'sso', 'guest']);
  * browser, and sends no cookie that it was not given on purpose. SameSite alone would not do: all ports of a host, and
  * all hosts of a domain, are one site.
  */
-export function isForeignWrite(request: IncomingMessage, caller: Caller, settings: AuthSettings): boolean {
+export function isForeignWrite(request: IncomingMessage, caller: Caller, services: Asked): boolean {
   if (!byCookie.has(caller.proof) || harmless.has(request.method ?? '')) return false;
-  return !isOwnPage(request, settings);
+  return !isOwnPage(request, services);
 }
 
 /** Whether the page that sends this is of the same origin, or of one that was allowed. */
-export function isOwnPage(request: IncomingMessage, settings: AuthSettings): boolean {
+export function isOwnPage(request: IncomingMessage, services: Asked): boolean {
   const { headers } = request;
   const { origin, host = '' } = headers;
   if (origin === undefined) {
     const site = headers['sec-fetch-site'];
     return site === undefined || site === 'same-origin' || site === 'none';
   }
-  if (settings.allowedOrigins.includes(origin)) return true;
-  const { publicOrigin } = settings;
-  if (origin === publicOrigin) return !isElsewhere(request, publicOrigin);
+  const { publicOrigin, allowedOrigins } = services.auth;
+  if (allowedOrigins.includes(origin)) return true;
+  if (origin === publicOrigin) return !isElsewhere(request, services, publicOrigin);
   if (origin === `https://${host}`) return true;
   // Where browsers come by https, a page that came in clear may be anybody's on the way, but for this machine's.
   const isClearFine = !publicOrigin?.startsWith('https:') || loopback.test(host);
@@ -37,9 +40,11 @@ export function isOwnPage(request: IncomingMessage, settings: AuthSettings): boo
 
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
-/** True where a Route of another host than the public one is asked: who has agents there does not trust all the others. */
-function isElsewhere(request: IncomingMessage, publicOrigin: string): boolean {
-  const { resolution, host } = knownFacts(request) ?? {};
-  const surface = resolution !== undefined && 'surface' in resolution ? resolution.surface : undefined;
-  return surface !== undefined && surface.place.host !== '*' && host !== new URL(publicOrigin).hostname;
+/**
+ * True at a host other than the public one that some Route has, whatever is asked there: who has agents at that host
+ * does not trust the pages of all the others, and a login there is a login of the whole host.
+ */
+function isElsewhere(request: IncomingMessage, { tables }: Asked, publicOrigin: string): boolean {
+  const { host } = factsOf(request);
+  return host !== new URL(publicOrigin).hostname && isClaimed(tables.current(), host);
 }

@@ -46,7 +46,7 @@ export function createGate({ services, authenticators }: GateOptions): Gate {
     function decide(asked: Asked, caller: Caller): boolean {
       const asking = unmetBy(caller, asked);
       if (asking !== undefined) return refuse(services, request, response, asking);
-      if (isForeignWrite(request, caller, services.auth)) {
+      if (isForeignWrite(request, caller, services)) {
         const description = 'a page of another origin may not act for who is logged in here';
         return refuse(services, request, response, undefined, {
           status: 403,
