@@ -69,13 +69,34 @@ test('arguments that no Task can have are left out, and the next tasks appear', 
 });
 
 test('what the API never takes is left out and said, and the next tasks appear', async () => {
-  for (const status of [400, 404, 413, 422]) {
+  for (const status of [400, 413, 422]) {
     const { clock, began, made, events } = onStage(({ spec }) => (spec.tool === 'bad' ? status : 201));
     began(1, {}, 'bad');
     began(2);
     await clock.advance(0);
     assert.deepEqual(made(), [2], String(status));
     assert.match(events[0] ?? '', /the API refuses it/);
+  }
+});
+
+test('what the API refuses for a moment is said, holds up none behind it, and appears later', async () => {
+  for (const status of [403, 404]) {
+    let isRefused = true;
+    const { clock, began, made, events } = onStage(({ spec }) =>
+      spec.tool === 'bad' && isRefused ? status : 201,
+    );
+    began(1, {}, 'bad');
+    began(2);
+    await clock.advance(5_000);
+    assert.deepEqual(made(), [2], String(status));
+    assert.match(events[0] ?? '', /the API refuses it for now/);
+    began(3, {}, 'bad');
+    await clock.advance(20_000);
+    assert.ok(events.length <= 2, 'said once in a row');
+    isRefused = false;
+    await clock.advance(5_000);
+    assert.deepEqual(made().sort(), [1, 2, 3], String(status));
+    assert.equal(clock.pending, 0);
   }
 });
 

@@ -56,6 +56,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const waiting = new Map<string, Map<string, Waiting>>();
   const busy = new Set<string>();
   const room = createRoom(options);
+  const refusals = createRefusals(options);
   /** What ends the pause of an Agent of which something could not be made, by its uid. */
   const pauses = new Map<string, () => void>();
   let isClosed = false;
@@ -71,6 +72,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       try {
         if (!(await appear(next, room, options))) break;
         known.delete(next.line.id);
+        refusals.passed(uid);
       } catch (error) {
         fail(known, next, error);
         break;
@@ -86,6 +88,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     options.log.warn('a task of a client does not appear as a Task yet', {
       ...{ agent: name, namespace, error: messageOf(error) },
     });
+    refusals.say(failed.place, error);
     const newest = known.get(id) ?? failed;
     known.delete(id);
     known.set(id, newest);
@@ -146,16 +149,33 @@ async function appear({ place, line }: Waiting, room: Room, options: TrackerOpti
     options.observe(await options.client.create<Task>(taskResource, task, { fieldManager }));
   } catch (error) {
     if (isAlreadyExists(error)) return true;
-    if (!isForGood(error)) throw error;
+    if (!hasStatus(error, forGood)) throw error;
     sayLeftOut(agent, options, `the API refuses it: ${error.message}`);
   }
   return true;
 }
 
 /** The API would say the same of it the next time. */
-function isForGood(error: unknown): error is ApiError {
-  if (!(error instanceof ApiError) || [401, 408, 409, 429].includes(error.status)) return false;
-  return error.status >= 400 && error.status < 500;
+const forGood = [400, 413, 422];
+/** A quota that is full, a right or a CRD that is being replaced: it passes, but somebody may have to do something. */
+const forNow = [403, 404];
+
+function hasStatus(error: unknown, statuses: readonly number[]): error is ApiError {
+  return error instanceof ApiError && statuses.includes(error.status);
+}
+
+/** Says of an Agent that the API refuses its Tasks for now, once until it takes one. */
+function createRefusals(options: TrackerOptions) {
+  const said = new Set<string>();
+  return {
+    say(place: TaskPlace, error: unknown): void {
+      const agent = trackedAgent(place, options);
+      if (agent === undefined || said.has(place.agent.uid) || !hasStatus(error, forNow)) return;
+      said.add(place.agent.uid);
+      sayLeftOut(agent, options, `the API refuses it for now: ${error.message}`);
+    },
+    passed: (uid: string) => void said.delete(uid),
+  };
 }
 
 interface Room {
