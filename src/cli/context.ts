@@ -97,7 +97,10 @@ export interface WorkspaceSecrets {
   /** Of the file. */
   readonly path: string;
   read(): Promise<KeptSecrets>;
-  change(edit: (kept: KeptSecrets) => KeptSecrets, options?: { readonly anew?: boolean }): Promise<void>;
+  change(
+    edit: (kept: KeptSecrets) => KeptSecrets,
+    options?: { readonly anew?: string | undefined },
+  ): Promise<void>;
   rekey(): Promise<void>;
 }
 

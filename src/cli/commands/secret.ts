@@ -189,33 +189,43 @@ async function importFile(cli: Cli, file: string, options: ImportOptions): Promi
   const texts = Object.fromEntries(Object.entries(secrets).filter(([name]) => !isReservedName(name)));
   await withHome(cli, options, async (home) => {
     const { kept, anew } = await readOrAnew(home, { file, text, refused });
-    const isNew = (name: string) => !Object.hasOwn(kept.secrets, name);
-    const changes = Object.keys(texts).filter((name) => !isNew(name) && kept.secrets[name] !== texts[name]);
-    const taken = Object.keys(texts).filter(
-      (name) => isNew(name) || (changes.includes(name) && options.overwrite),
-    );
+    let plan = planImport(kept, texts, options);
     const say = (word: string, names: readonly string[]) => {
       for (const name of names) cli.terminal.print(`${name} ${word}`);
     };
-    if (options.dryRun !== true && (taken.length > 0 || anew)) {
-      const chosen = Object.fromEntries(taken.map((name) => [name, texts[name] ?? '']));
-      await home.change((now) => withText(now, chosen, cli.clock.now()), { anew });
+    if (options.dryRun !== true && (plan.taken.length > 0 || anew !== undefined)) {
+      const edit = (now: KeptSecrets) => {
+        // Others may have set some since.
+        plan = planImport(now, texts, options);
+        const chosen = Object.fromEntries(plan.taken.map((name) => [name, texts[name] ?? '']));
+        return withText(now, chosen, cli.clock.now());
+      };
+      await home.change(edit, { anew });
     }
+    const { added, changed, stays, taken } = plan;
     const would = options.dryRun ? 'would be ' : '';
-    say(`${would}added`, taken.filter(isNew));
-    say(
-      `${would}changed`,
-      taken.filter((name) => !isNew(name)),
-    );
-    say(
-      'has another value and stays; --overwrite changes it',
-      changes.filter((name) => !taken.includes(name)),
-    );
+    say(`${would}added`, added);
+    say(`${would}changed`, changed);
+    say('has another value and stays; --overwrite changes it', stays);
     say('is no name of a secret and is left out', refused);
     cli.terminal.note(
       `${taken.length} of ${Object.keys(secrets).length + wrong.length} ${options.dryRun ? 'would be taken' : 'taken'} into ${home.place}.`,
     );
   });
+}
+
+/** Pure. What an import does to what is kept, by name. */
+function planImport(
+  { secrets }: KeptSecrets,
+  texts: Readonly<Record<string, string>>,
+  { overwrite }: ImportOptions,
+) {
+  const isNew = (name: string) => !Object.hasOwn(secrets, name);
+  const names = Object.keys(texts);
+  const added = names.filter(isNew);
+  const others = names.filter((name) => !isNew(name) && secrets[name] !== texts[name]);
+  const [changed, stays]: [string[], string[]] = overwrite ? [others, []] : [[], others];
+  return { added, changed, stays, taken: [...added, ...changed] };
 }
 
 async function rekey(cli: Cli, options: GlobalOptions): Promise<void> {

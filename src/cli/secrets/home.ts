@@ -23,8 +23,11 @@ export interface SecretHome {
   /** Of the workspace's file. */
   readonly path?: string;
   read(): Promise<KeptSecrets>;
-  /** One change after the other. With `anew`: without reading what is there, which is not encrypted yet. */
-  change(edit: (kept: KeptSecrets) => KeptSecrets, options?: { readonly anew?: boolean }): Promise<void>;
+  /** One change after the other. Where there still is the text `anew`, which is not encrypted yet, it is not read. */
+  change(
+    edit: (kept: KeptSecrets) => KeptSecrets,
+    options?: { readonly anew?: string | undefined },
+  ): Promise<void>;
 }
 
 /** The file of the workspace, which need not be up, or the Secret of the cluster's namespace. */

@@ -21,12 +21,12 @@ test('only the file in clear text itself is replaced by what is imported, and on
     readOrAnew(home, { file, text, refused });
 
   const lines = '# old\nA=1\nexport B=$A\nC=two words\n\nD=\r\n';
-  for (const file of [path, alias]) assert.equal((await take(file, lines)).anew, true);
+  for (const file of [path, alias]) assert.equal((await take(file, lines)).anew, lines);
   await assert.rejects(take(other, 'A=1\n'), plain);
   await assert.rejects(take('/dev/null', ''), plain);
   await assert.rejects(take(path, 'A=1\n', ['PLOINKY_MASTER_KEY']), /PLOINKY_MASTER_KEY/);
   for (const line of ['B=ab#cd', 'B="quoted"', "B='x'", 'B= x', 'B=x ', 'A-B=1', 'no pair'])
     await assert.rejects(take(path, `A=1\n${line}\n`), { message: /line 2/ }, line);
   const read = async () => ({ secrets: { A: '1' }, changed: {} });
-  assert.equal((await readOrAnew({ read }, { file: other, text: 'B="1"', refused: [] })).anew, false);
+  assert.equal((await readOrAnew({ read }, { file: other, text: 'B="1"', refused: [] })).anew, undefined);
 });

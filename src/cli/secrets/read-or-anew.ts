@@ -12,21 +12,21 @@ export interface Imported {
 }
 
 /**
- * What the home has. `anew`: it is the very file that is imported, in clear text, and is to be replaced by what was taken
- * of it. Throws SecretsPlain when another file is imported, and a refusal where taking would lose something: then nobody
- * has what was in it.
+ * What the home has. `anew`: its text, where it is the very file that is imported, in clear text, and is to be replaced
+ * by what was taken of it. Throws SecretsPlain when another file is imported, and a refusal where taking would lose
+ * something: then nobody has what was in it.
  */
 export async function readOrAnew(
   home: Pick<SecretHome, 'read' | 'path'>,
   { file, text, refused }: Imported,
-): Promise<{ readonly kept: KeptSecrets; readonly anew: boolean }> {
+): Promise<{ readonly kept: KeptSecrets; readonly anew?: string }> {
   try {
-    return { kept: await home.read(), anew: false };
+    return { kept: await home.read() };
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'SecretsPlain') throw error;
     if (home.path === undefined || (await realpath(file)) !== (await realpath(home.path))) throw error;
     requireLossless(file, text, refused);
-    return { kept: { secrets: {}, changed: {} }, anew: true };
+    return { kept: { secrets: {}, changed: {} }, anew: text };
   }
 }
 

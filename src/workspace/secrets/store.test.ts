@@ -123,6 +123,19 @@ describe('The store of a workspace’s secrets', () => {
     await open(leaving).change(put('B', 'y'));
     assert.deepEqual(await names(), ['A', 'B']);
   });
+  it('is replaced by an import of itself only while it is what was imported', async () => {
+    const text = 'A=1\n';
+    const bring = (store = open()) => store.change(put('A', '1'), { anew: text });
+    writeFileSync(path, text);
+    await bring();
+    await open().change(put('B', 'set since'));
+    // Another import of the same file, which was read before the first one's end.
+    await bring();
+    assert.deepEqual(await names(), ['A', 'B']);
+    writeFileSync(path, `${text}C=3\n`);
+    await assert.rejects(bring(), { code: 'SecretsPlain' });
+    assert.equal(readFileSync(path, 'utf8'), `${text}C=3\n`);
+  });
   it('is not stopped by a command that was killed while it held the lock', async () => {
     const gone = { pid: 2 ** 22 + 1, url: '', startedAt: 0 };
     writeFileSync(`${path}.lock`, JSON.stringify(gone));

@@ -19,12 +19,12 @@ export interface SecretStore {
   /** Throws SecretsUnreadable, SecretsPlain, MasterKeyInvalid. No file: no secrets. */
   read(): Promise<StoredSecrets>;
   /**
-   * Replaces the file by what `edit` makes of it, one change after the other, whoever makes them. With `anew` what is
-   * there is not read: it is not encrypted yet, and `edit` brings it along.
+   * Replaces the file by what `edit` makes of it, one change after the other, whoever makes them. `anew` is the
+   * file's text when it was not encrypted yet, which `edit` brings along: while it still is that, it is not read.
    */
   change(
     edit: (stored: StoredSecrets) => StoredSecrets,
-    options?: { readonly anew?: boolean },
+    options?: { readonly anew?: string | undefined },
   ): Promise<void>;
   /**
    * Encrypts everything with a new master of the file; with a seed, with that one. The old one stays valid until the
@@ -37,9 +37,9 @@ const purpose = 'storage/secrets';
 
 export function openSecretStore({ path, master, random }: SecretStoreOptions): SecretStore {
   const keysOf = (masters: readonly Buffer[]) => masters.map((each) => storageKey(each, purpose));
-  const load = async (keys: readonly Buffer[]) => {
+  const load = async (keys: readonly Buffer[], anew?: string) => {
     const text = await readIfThere(path);
-    return text === undefined ? noSecrets : openSecrets(text, keys, path);
+    return text === undefined || text === anew ? noSecrets : openSecrets(text, keys, path);
   };
   const save = (stored: StoredSecrets, key: Buffer) =>
     writeFileAtomic(path, sealSecrets(stored, key, random.bytes(12)), 0o600);
@@ -47,10 +47,10 @@ export function openSecretStore({ path, master, random }: SecretStoreOptions): S
   return {
     path,
     read: async () => load(keysOf(await readMasters(master))),
-    change: (edit, { anew = false } = {}) =>
+    change: (edit, { anew } = {}) =>
       locked(async () => {
         // Read before there may be a new key, which would not open what is there: then it must be an error.
-        const stored = anew ? noSecrets : await load(keysOf(await readMasters(master)));
+        const stored = await load(keysOf(await readMasters(master)), anew);
         const [current] = keysOf(await ensureMasters(master, () => random.bytes(32)));
         if (current !== undefined) await save(edit(stored), current);
       }),
