@@ -21,6 +21,35 @@ export interface KeptStream {
   readonly onFailure?: () => void;
 }
 
+/** A kept stream of an agent that rules, or a table, may take away for a while. */
+export interface SwitchedStream {
+  /** Closes it, or opens it anew where it was closed by this. */
+  turn(isThere: boolean): void;
+  /** For good. */
+  close(): void;
+}
+
+/** `open` is as AgentStreams.keep. Undefined when it opens nothing the first time. */
+export function switchedStream(open: () => (() => void) | undefined): SwitchedStream | undefined {
+  let close = open();
+  let isOver = false;
+  const off = () => {
+    close?.();
+    close = undefined;
+  };
+  if (close === undefined) return undefined;
+  return {
+    turn(isThere) {
+      if (!isThere) off();
+      else if (!isOver) close ??= open();
+    },
+    close() {
+      isOver = true;
+      off();
+    },
+  };
+}
+
 const pause = { initial: 500, max: 30_000, jitter: 0.2 };
 
 export function createAgentStreams(services: Services): AgentStreams {

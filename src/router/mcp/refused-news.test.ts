@@ -37,34 +37,42 @@ async function stand(t: TestContext) {
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 for (const era of ['a subscription', 'a session'] as const)
-  test(`${era} hears no more of a resource that rules took away`, limits, async (t) => {
-    const { router, fake, set, cookie, base } = await stand(t);
-    const meta = { [metaKeys.protocolVersion]: '2026-07-28', [metaKeys.clientCapabilities]: {} };
-    const wish = { _meta: meta, notifications: { resourceSubscriptions: uris } };
-    const stream =
-      era === 'a session'
-        ? await openStream(t, `${base}/mcp`, {
-            ...{ method: 'GET', headers: await openSession(router, '/mcp', { cookie }) },
-          })
-        : await openStream(t, `${base}/mcp`, {
-            headers: { cookie, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
-            body: request('subscriptions/listen', wish, 'sub'),
-          });
-    const heard = async () => {
-      for (;;) {
-        const { method, params } = await stream.next();
-        if (method === 'notifications/resources/updated') return params.uri;
-      }
-    };
-    await pause(150);
-    const tell = () => {
-      for (const uri of ['doc://pay', 'doc://open']) fake.tell('notifications/resources/updated', { uri });
-    };
-    tell();
-    assert.deepEqual([await heard(), await heard()], ['doc://pay', 'doc://open'], 'the control');
-    set(['doc://open']);
-    await pause(150);
-    tell();
-    tell();
-    assert.deepEqual([await heard(), await heard()], ['doc://open', 'doc://open']);
-  });
+  test(
+    `${era} hears no more of a resource that rules took away, until they give it back`,
+    limits,
+    async (t) => {
+      const { router, fake, set, cookie, base } = await stand(t);
+      const meta = { [metaKeys.protocolVersion]: '2026-07-28', [metaKeys.clientCapabilities]: {} };
+      const wish = { _meta: meta, notifications: { resourceSubscriptions: uris } };
+      const stream =
+        era === 'a session'
+          ? await openStream(t, `${base}/mcp`, {
+              ...{ method: 'GET', headers: await openSession(router, '/mcp', { cookie }) },
+            })
+          : await openStream(t, `${base}/mcp`, {
+              headers: { cookie, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+              body: request('subscriptions/listen', wish, 'sub'),
+            });
+      const heard = async () => {
+        for (;;) {
+          const { method, params } = await stream.next();
+          if (method === 'notifications/resources/updated') return params.uri;
+        }
+      };
+      await pause(150);
+      const tell = () => {
+        for (const uri of ['doc://pay', 'doc://open']) fake.tell('notifications/resources/updated', { uri });
+      };
+      tell();
+      assert.deepEqual([await heard(), await heard()], ['doc://pay', 'doc://open'], 'the control');
+      set(['doc://open']);
+      await pause(150);
+      tell();
+      tell();
+      assert.deepEqual([await heard(), await heard()], ['doc://open', 'doc://open']);
+      set(['doc://*']);
+      await pause(150);
+      tell();
+      assert.deepEqual([await heard(), await heard()], ['doc://pay', 'doc://open'], 'given back');
+    },
+  );

@@ -7,7 +7,7 @@ import type { McpSurface } from '#routing/surface.ts';
 import { partsWithin } from '../catalog/within.ts';
 import type { Services } from '../services.ts';
 import { callWith, withParams } from './agent-call.ts';
-import type { AgentStreams } from './agent-streams.ts';
+import { type AgentStreams, type SwitchedStream, switchedStream } from './agent-streams.ts';
 import { deadlineOf } from './backends.ts';
 import type { Speaker } from './inbound.ts';
 import { locateUri, permitsUri } from './locate.ts';
@@ -37,7 +37,8 @@ export interface ResourceWatch extends Feed {
 
 /**
  * Splits a listen request by the agents that own the resources, and waits for their word until the surface's
- * deadline. An agent whose stream breaks is asked again, and its resources then count as changed.
+ * deadline. An agent whose stream breaks, or that is taken away and comes back, is asked again, and its resources then
+ * count as changed. Whether rules let the client have a resource is asked at each change.
  */
 export async function watchResources(options: WatchOptions): Promise<ResourceWatch> {
   const { services, surface } = options;
@@ -51,29 +52,17 @@ export async function watchResources(options: WatchOptions): Promise<ResourceWat
   const words = watches.map(({ granted, uris }) => ({ part: granted, late: () => stop(uris) }));
   const granted = (await partsWithin(words, deadlineOf(services, surface()), services.clock)).flat();
   const close = () => {
-    for (const watch of watches) watch.close();
+    for (const { stream } of watches) stream?.close();
   };
   return {
     granted,
     start: outlet.open,
     close,
     sync() {
-      const now = surface();
-      for (const watch of watches) {
-        if (!now.agents.includes(watch.agent)) watch.close();
-        else dropRefused(services, now, watch);
-      }
+      const { agents } = surface();
+      for (const { agent, stream } of watches) stream?.turn(agents.includes(agent));
     },
   };
-}
-
-/** Rules may have changed since. */
-function dropRefused(services: Services, now: McpSurface, { agent, uris }: AgentWatch): void {
-  for (const name of uris.keys())
-    permitsUri(services, now, { agent, name }).then(
-      (permits) => permits || uris.delete(name),
-      (error: unknown) => services.log.debug('rules about a resource were not looked at', { error }),
-    );
 }
 
 /** By agent: how the client calls what the agent calls so. What nobody has is left out. */
@@ -105,7 +94,8 @@ interface AgentWatch {
   readonly uris: Map<string, string>;
   /** Settles with the agent's first word. */
   readonly granted: Promise<string[]>;
-  close(): void;
+  /** Undefined: the agent's share of streams is used up. */
+  readonly stream: SwitchedStream | undefined;
 }
 
 /** `uris` is emptied of what the agent does not grant. */
@@ -119,13 +109,21 @@ function watchAgent(
   const sent = withParams(message, { ...message.params, notifications }, headers);
   const call = callWith(`${surface().namespace}/${agent}`, sent.message, { speaker, headers: sent.headers });
   const word = Promise.withResolvers<string[]>();
-  const tell = (params: Record<string, unknown>) => {
-    const uri = uris.get(String(params['uri']));
+  const pass = async (params: Record<string, unknown>) => {
+    const name = String(params['uri']);
+    const uri = uris.get(name);
+    const now = surface();
+    if (uri === undefined || !now.agents.includes(agent)) return;
+    if (!(await permitsUri(services, now, { agent, name }))) return;
     const meta = { ...(isObject(params['_meta']) && params['_meta']), [metaKeys.subscriptionId]: message.id };
-    if (uri !== undefined)
-      write(
-        encodeMessage(notificationOf('notifications/resources/updated', { ...params, uri, _meta: meta })),
-      );
+    const told = { ...params, uri, _meta: meta };
+    write(encodeMessage(notificationOf('notifications/resources/updated', told)));
+  };
+  let last = Promise.resolve();
+  const tell = (params: Record<string, unknown>) => {
+    last = last
+      .then(() => pass(params))
+      .catch((error: unknown) => services.log.debug('a change of a resource was not told', { error }));
   };
   let isFirst = true;
   const onEvent = (data: string) => {
@@ -135,11 +133,12 @@ function watchAgent(
     else if (isFirst) {
       isFirst = false;
       word.resolve(grantedOf(params, uris));
-    } else for (const uri of uris.keys()) tell({ uri });
+    } else for (const name of uris.keys()) tell({ uri: name });
   };
-  const close = streams.keep({ call, onEvent, onFailure: () => word.resolve(isFirst ? stop(uris) : []) });
-  if (close === undefined) word.resolve([]);
-  return { agent, uris, granted: word.promise, close: () => close?.() };
+  const onFailure = () => word.resolve(isFirst ? stop(uris) : []);
+  const stream = switchedStream(() => streams.keep({ call, onEvent, onFailure }));
+  if (stream === undefined) word.resolve([]);
+  return { agent, uris, granted: word.promise, stream };
 }
 
 /** Nothing is told of these any more: the client was told that it is not. */

@@ -4,6 +4,7 @@ import { notificationOf } from '#mcp/jsonrpc.ts';
 import { encodeMessage } from '#mcp/sse.ts';
 import { partsWithin } from '../catalog/within.ts';
 import { callWith, withParams } from './agent-call.ts';
+import { type SwitchedStream, switchedStream } from './agent-streams.ts';
 import { exposeFor } from './answer-uris.ts';
 import { deadlineOf } from './backends.ts';
 import { exposeInMessage } from './expose-uris.ts';
@@ -17,7 +18,7 @@ export interface TaskWatchOptions extends Omit<WatchOptions, 'uris'> {
 
 /**
  * Splits the tasks of a listen request by their agents, and waits for their word until the surface's deadline. What
- * happens while an agent's stream is broken is not told: clients can ask.
+ * happens while an agent's stream is broken, or the agent is taken away, is not told: clients can ask.
  */
 export async function watchTasks(options: TaskWatchOptions): Promise<ResourceWatch> {
   const { services, surface } = options;
@@ -31,11 +32,11 @@ export async function watchTasks(options: TaskWatchOptions): Promise<ResourceWat
     granted,
     start: outlet.open,
     close() {
-      for (const watch of watches) watch.close();
+      for (const { stream } of watches) stream?.close();
     },
     sync() {
       const { agents } = surface();
-      for (const watch of watches) if (!agents.includes(watch.agent)) watch.close();
+      for (const { agent, stream } of watches) stream?.turn(agents.includes(agent));
     },
   };
 }
@@ -56,7 +57,8 @@ function byAgent({ surface, taskIds }: TaskWatchOptions): Map<string, Map<string
 interface AgentWatch {
   readonly agent: string;
   readonly granted: Promise<readonly string[]>;
-  close(): void;
+  /** Undefined: the agent's share of streams is used up. */
+  readonly stream: SwitchedStream | undefined;
 }
 
 function watchAgent(
@@ -83,9 +85,10 @@ function watchAgent(
     if (method === 'notifications/tasks') last = last.then(() => tell(params)).catch(() => undefined);
     else if (method === 'notifications/subscriptions/acknowledged') word.resolve(grantedIn(params, tasks));
   };
-  const close = streams.keep({ call, onEvent, onFailure: () => word.resolve([]) });
-  if (close === undefined) word.resolve([]);
-  return { agent, granted: word.promise, close: () => close?.() };
+  const onFailure = () => word.resolve([]);
+  const stream = switchedStream(() => streams.keep({ call, onEvent, onFailure }));
+  if (stream === undefined) word.resolve([]);
+  return { agent, granted: word.promise, stream };
 }
 
 function grantedIn({ notifications }: Record<string, unknown>, tasks: ReadonlyMap<string, string>): string[] {

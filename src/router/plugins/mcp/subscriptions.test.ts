@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { metaKeys } from '#mcp/eras.ts';
+import { routeNamed } from '#routing/testing.ts';
+import { agentOf } from '../../testing/harness.ts';
 import { request } from '../../testing/mcp-client.ts';
 import { openStream } from '../../testing/open-stream.ts';
 import { clientOfRoute, type RouteClient } from '../../testing/route-client.ts';
@@ -108,6 +110,25 @@ test('what may have changed while an agent’s stream was broken counts as chang
   agentOfClient(client, 0).breakStreams();
   const news = await client.stream.next();
   assert.deepEqual([news.method, news.params.uri], ['notifications/resources/updated', 'doc://own']);
+});
+
+test('an agent that was taken away is listened to again when it is back', limits, async (t) => {
+  const client = await listening(t, ['doc://own', 'ploinky://b/doc://one']);
+  await client.stream.next();
+  const [a, b] = [agentOfClient(client, 0), agentOfClient(client, 1)];
+  const show = (shown: readonly (typeof a)[]) =>
+    client.router.tables.set(shown.map(agentOf), [
+      routeNamed('team', { selector: {}, paths: ['/team'], mcp: {} }),
+    ]);
+  show([b]);
+  await until(() => a.aborted.length > 0);
+  show([a, b]);
+  const back = await client.stream.next();
+  assert.equal(back.params.uri, 'doc://own', 'it may have changed meanwhile');
+  a.tell('notifications/resources/updated', { uri: 'doc://own' });
+  assert.equal((await client.stream.next()).params.uri, 'doc://own');
+  client.stream.close();
+  await until(() => a.aborted.length > 1 && b.aborted.length > 0);
 });
 
 test('with nothing to tell the stream ends at once, and too many URIs are refused', limits, async (t) => {
