@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { codeOf } from '#kit/errors.ts';
-import { ensureWorkspace, resolveRoot } from './folders.ts';
+import { ensureState, ensureWorkspace, resolveRoot } from './folders.ts';
 import { workspacePaths } from './paths.ts';
 
 const uid = process.getuid?.() ?? 0;
@@ -33,6 +33,17 @@ test('every folder is private, also one that was there with wider rights, and tw
     assert.ok(found.isDirectory());
     assert.equal(found.mode & 0o777, 0o700, path);
   }
+});
+
+test('the shared folder is made private, and keeps the mode that the driver gave it', async () => {
+  const paths = await fresh('shared');
+  await ensureState(paths, uid);
+  assert.equal((await lstat(paths.shared)).mode & 0o7777, 0o700);
+  await chmod(paths.shared, 0o1777);
+  await chmod(paths.deps, 0o755);
+  await ensureState(paths, uid);
+  assert.equal((await lstat(paths.shared)).mode & 0o7777, 0o1777);
+  assert.equal((await lstat(paths.deps)).mode & 0o7777, 0o700, 'the control');
 });
 
 test('a runtime folder that is a link is refused', async () => {

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CodedError, codeOf } from '#kit/errors.ts';
@@ -58,14 +59,24 @@ async function removeIfEmpty(path: string): Promise<void> {
 /** The part of `ensureWorkspace` below `.ploinky`: what `ploinky init` makes. */
 export async function ensureState(paths: WorkspacePaths, uid: number): Promise<void> {
   await ensureOwnFolder(paths.state, uid);
-  for (const path of [paths.logs, paths.agentsRoot, paths.shared, paths.deps, paths.running]) {
+  for (const path of [paths.logs, paths.agentsRoot, paths.deps, paths.running]) {
     await ensureOwnFolder(path, uid);
   }
+  await takeFolder(paths.shared, uid);
   await ensureOwnFolder(dirname(paths.agentLog('x')), uid);
   await writeFile(join(paths.state, '.gitignore'), '*\n', { mode: 0o600 });
 }
 
 async function ensureOwnFolder(path: string, uid: number): Promise<void> {
+  const { mode } = await takeFolder(path, uid);
+  if ((mode & 0o077) !== 0) await chmod(path, 0o700);
+}
+
+/**
+ * Makes the folder or checks whose it is, and leaves its mode. For `shared`: the driver alone decides who may use that
+ * one, while agents run and commands like `ploinky secret set` come by here.
+ */
+async function takeFolder(path: string, uid: number): Promise<Stats> {
   await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
     if (codeOf(error) !== 'EEXIST') throw error;
   });
@@ -74,7 +85,7 @@ async function ensureOwnFolder(path: string, uid: number): Promise<void> {
   if (found.uid !== uid) {
     throw refused(path, `belongs to user ${found.uid}`, 'Run ploinky as that user, or remove the folder.');
   }
-  if ((found.mode & 0o077) !== 0) await chmod(path, 0o700);
+  return found;
 }
 
 function refused(path: string, why: string, remedy: string): CodedError {

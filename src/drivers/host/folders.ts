@@ -22,8 +22,8 @@ export async function prepareAgentFolders(
   self: Ids,
 ): Promise<RunFolders> {
   await makePrivate([run.folder, run.files, places.shared]);
-  // Everybody's, when every agent is another user; the folder above it is private.
-  if (user !== undefined) await chmod(places.shared, 0o1777);
+  // Everybody's, when every agent is another user; the folder above it is private. Decided here alone.
+  await chmod(places.shared, user === undefined ? 0o700 : 0o1777);
   const deps = workload.install === undefined ? undefined : depsPlaces(places, workload.install.digest).ready;
   return {
     code: await prepareRunCode(workload, places, run, user),
