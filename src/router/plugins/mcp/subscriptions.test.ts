@@ -117,9 +117,10 @@ test('an agent that was taken away is listened to again when it is back', limits
   await client.stream.next();
   const [a, b] = [agentOfClient(client, 0), agentOfClient(client, 1)];
   const show = (shown: readonly (typeof a)[]) =>
-    client.router.tables.set(shown.map(agentOf), [
-      routeNamed('team', { selector: {}, paths: ['/team'], mcp: {} }),
-    ]);
+    client.router.tables.set(
+      shown.map((agent) => agentOf(agent)),
+      [routeNamed('team', { selector: {}, paths: ['/team'], mcp: {} })],
+    );
   show([b]);
   await until(() => a.aborted.length > 0);
   show([a, b]);
