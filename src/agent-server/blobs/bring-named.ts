@@ -2,6 +2,7 @@ import { blobIn } from '#wire/blobs.ts';
 import type { Source } from '../source.ts';
 import type { TaskService } from '../tasks/service.ts';
 import type { Blobs } from './service.ts';
+import { untilAborted } from './until-aborted.ts';
 
 interface Calls<Tasks> {
   readonly source: Source;
@@ -15,11 +16,14 @@ export function bringNamed<Tasks extends TaskService>(
   agent: string,
 ): Calls<Tasks> {
   if (!shared) return { source, tasks };
-  const bring = async (given: unknown) => {
-    for (const id of namedIn(given, agent)) await store.bring(id);
+  const bring = async (given: unknown, signal?: AbortSignal) => {
+    for (const id of namedIn(given, agent)) {
+      const brought = store.bring(id);
+      await (signal === undefined ? brought : untilAborted(brought, signal));
+    }
   };
   const request: Source['request'] = async (method, params, call) => {
-    if (method === 'tools/call') await bring(params['arguments']);
+    if (method === 'tools/call') await bring(params['arguments'], call.signal);
     return source.request(method, params, call);
   };
   const submit: TaskService['submit'] = async (order) => {

@@ -7,6 +7,7 @@ export type BlobProblem =
   | 'DiskFull'
   | 'Broken'
   | 'DigestMismatch'
+  | 'Busy'
   | 'StoreFailed';
 
 /** Why a blob was not taken, or cannot be given. */
@@ -26,5 +27,6 @@ export const statusOfProblem: Record<BlobProblem, number> = {
   DiskFull: 507,
   Broken: 400,
   DigestMismatch: 400,
+  Busy: 503,
   StoreFailed: 502,
 };

@@ -4,6 +4,7 @@ import { blobIn } from '#wire/blobs.ts';
 import type { CallContext, Source } from '../source.ts';
 import { resourceNotFound } from '../tools/command-source.ts';
 import type { Blobs } from './service.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** The same source, whose blobs are resources too: resources/read gives those that are not too large for an answer. */
 export function withBlobs(source: Source, blobs: Blobs, agent: string): Source {
@@ -24,7 +25,7 @@ async function read(uri: string, id: string, { store, limits }: Blobs, call: Cal
       const message = `${uri} has ${size} bytes, more than ${limits.maxReadBytes}: GET /blobs/${agent}/${id} gives it`;
       throw new RpcError(errorCodes.invalidParams, message, { uri });
     }
-    const content = await found.read();
+    const content = await untilAborted(found.read(), call.signal);
     const text = isText(mime) ? asText(content) : undefined;
     const given = text === undefined ? { blob: content.toString('base64') } : { text };
     return { contents: [{ uri, mimeType: mime, ...given }] };

@@ -3,6 +3,8 @@ import type { BlobLimits, Usage } from './limits.ts';
 
 /** What one upload takes of the quota while it comes. */
 export interface Room {
+  /** Bytes that it has of the quota. */
+  readonly held: number;
   /** So many bytes more came. Throws BlobError when they find no place. */
   take(bytes: number): void;
   /** It has ended, with so many bytes in all. */
@@ -34,6 +36,9 @@ export function openRoom(usage: Usage, limits: BlobLimits, stated: number | unde
     throw error;
   }
   return {
+    get held() {
+      return reserved;
+    },
     take(bytes) {
       taken += bytes;
       upTo(taken);

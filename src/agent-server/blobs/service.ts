@@ -44,7 +44,10 @@ export function openBlobs({ config, settings, clock, random, log, reclaim, secre
   const store =
     s3 === undefined
       ? createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, reclaim })
-      : s3Later({ s3, config, limits, secrets, clock, random, idleMs });
+      : s3Later({
+          ...{ s3, config, limits, secrets, clock, random, log, idleMs },
+          ...{ bufferBytes: settings.blobBufferBytes, copyBytes: settings.blobCopyBytes },
+        });
   const close = sweepOn(store, clock, settings.blobSweepMs, log);
   return { store, limits, slot, shared: s3 !== undefined, close };
 }

@@ -107,6 +107,10 @@ export const defaultSettings = {
   blobIdleMs: 60_000,
   /** Milliseconds between two looks for blobs that have expired. */
   blobSweepMs: 60_000,
+  /** Bytes that uploads to a bucket hold in memory together. */
+  blobBufferBytes: 192 * mebibyte,
+  /** Bytes of the copies of a bucket's blobs in the workspace, for calls that name them. */
+  blobCopyBytes: 10 * 1024 * mebibyte,
   /** Milliseconds between two looks at the configuration file. */
   configPollMs: 1000,
   /** Bytes of a configuration file. */

@@ -160,14 +160,18 @@ async function send(
         ...(hasBody && { 'content-length': length }),
       },
     });
-    // What it takes to send a part counts: a store that takes nothing for so long is lost.
     const late = () => outgoing.destroy(new Error(`no answer within ${idleMs} ms`));
-    const cancel = clock.after(idleMs, late);
+    let cancel = clock.after(idleMs, late);
+    // What it takes to send a part counts, from here: before, it waited for a connection.
+    outgoing.once('socket', () => {
+      cancel();
+      cancel = clock.after(idleMs, late);
+    });
     outgoing.once('response', (incoming) => {
       cancel();
       resolve(incoming);
     });
-    outgoing.once('close', cancel).on('error', reject);
+    outgoing.once('close', () => cancel()).on('error', reject);
     for (const part of body) outgoing.write(part);
     outgoing.end();
   });

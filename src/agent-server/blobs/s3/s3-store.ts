@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '#kit/clock.ts';
+import { messageOf } from '#kit/errors.ts';
+import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { type BlobInfo, blobId, isBlobId } from '#wire/blobs.ts';
 import { BlobError } from '../errors.ts';
@@ -7,15 +9,20 @@ import { type BlobLimits, createUsage, ttlWithin, type Usage } from '../limits.t
 import { infoText, isExpired, readInfo } from '../metadata.ts';
 import { openRoom } from '../room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from '../store.ts';
+import { partsOf } from './body.ts';
 import { type BroughtFiles, broughtFiles } from './brought-files.ts';
 import { type Bucket, bucketOf } from './bucket.ts';
 import type { S3Client } from './client.ts';
+import { foundIn } from './found.ts';
+import { type Counted, createLedger, type Ledger } from './ledger.ts';
 import { type Names, namesBelow, readEnd } from './names.ts';
 import { uploadObject } from './object-upload.ts';
-import { sendObject } from './send-object.ts';
+import { createPartBudget, type PartBudget } from './part-budget.ts';
 
 export interface S3StoreOptions {
   readonly client: S3Client;
+  /** Has connections of its own: those of slow clients keep nobody else waiting. */
+  readonly downloads: S3Client;
   /** Of all keys; may be empty. */
   readonly prefix: string;
   readonly namespace: string;
@@ -25,8 +32,13 @@ export interface S3StoreOptions {
   readonly limits: BlobLimits;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
   /** Milliseconds without a byte after which an upload, or the store, has broken off. */
   readonly idleMs: number;
+  /** Bytes that uploads hold in memory together. */
+  readonly bufferBytes: number;
+  /** Bytes of the copies for tools. */
+  readonly copyBytes: number;
   /** Bytes that are sent at once; more where blobs may be that large. */
   readonly partBytes?: number;
 }
@@ -36,6 +48,7 @@ const mostParts = 10_000;
 /** What nobody can find is left from a crash when it is that old. */
 const leftAfterMs = 24 * 60 * 60 * 1000;
 const askedAtOnce = 16;
+const sweptAgainMs = 10_000;
 
 /** Blobs in a bucket, for all replicas of an agent: their ids say nothing of a replica, and any finds them. */
 export function createS3Store(options: S3StoreOptions): BlobStore {
@@ -48,10 +61,14 @@ class S3Store implements BlobStore {
   readonly #names: Names;
   readonly #usage: Usage;
   readonly #partBytes: number;
+  readonly #budget: PartBudget;
   readonly #brought: BroughtFiles;
-  #coming = 0;
-  #changes = 0;
+  readonly #ledger: Ledger;
+  readonly #removing = new Map<string, Promise<boolean>>();
   #looked: Promise<void> | undefined;
+  #sweeping: Promise<void> | undefined;
+  /** Monotonic milliseconds. */
+  #swept = Number.NEGATIVE_INFINITY;
 
   constructor(options: S3StoreOptions) {
     const { client, limits, prefix, namespace, agent, workspace, clock } = options;
@@ -59,30 +76,43 @@ class S3Store implements BlobStore {
     this.#bucket = bucketOf(client);
     this.#names = namesBelow(prefix, namespace, agent);
     this.#usage = createUsage(limits);
+    this.#ledger = createLedger(this.#usage);
     const least = Math.ceil(limits.maxBlobBytes / mostParts / mebibyte) * mebibyte;
     this.#partBytes = Math.max(options.partBytes ?? 8 * mebibyte, least);
-    this.#brought = broughtFiles(workspace, clock);
+    this.#budget = createPartBudget({ bytes: options.bufferBytes, clock, waitMs: options.idleMs });
+    this.#brought = broughtFiles({ workspace, clock, maxBytes: options.copyBytes });
   }
 
   async put(upload: Upload, body: Readable): Promise<BlobInfo> {
+    await this.#makeRoom(upload.bytes ?? 0);
+    // A part under way and one that is gathered; of a small one itself, and it again in one piece.
+    const giveBack = await this.#budget.hold(Math.min(upload.bytes ?? Infinity, this.#partBytes) * 2);
+    try {
+      return await this.#put(upload, body);
+    } finally {
+      giveBack();
+    }
+  }
+
+  async #put(upload: Upload, body: Readable): Promise<BlobInfo> {
     const { limits, random, client, clock, idleMs } = this.#options;
     const partBytes = this.#partBytes;
-    await this.#makeRoom(upload.bytes ?? 0);
     const id = upload.id ?? blobId(random.bytes(22), undefined);
     const key = this.#names.data + id;
     const room = openRoom(this.#usage, limits, upload.bytes);
-    this.#coming += 1;
+    if (!this.#ledger.coming(id, room)) {
+      room.giveBack();
+      throw new BlobError('StoreFailed', 'This blob is on its way already');
+    }
     try {
       const taken = await uploadObject({ client, key, upload, body, room, partBytes, clock, idleMs });
       const info = this.#infoFor(id, upload, taken.bytes, taken.sha256);
       await this.#publish(info, upload.url);
+      this.#ledger.came(id, info.size);
       return info;
     } catch (error) {
-      room.giveBack();
+      this.#ledger.failed(id);
       throw error;
-    } finally {
-      this.#coming -= 1;
-      this.#changes += 1;
     }
   }
 
@@ -105,17 +135,40 @@ class S3Store implements BlobStore {
   }
 
   async remove(id: string): Promise<boolean> {
+    return this.#removeOnce(id, () => true);
+  }
+
+  /** Two at once would both give its place back. */
+  async #removeOnce(id: string, mayGo: (info: BlobInfo) => boolean): Promise<boolean> {
+    for (let before = this.#removing.get(id); before !== undefined; before = this.#removing.get(id))
+      await before.catch(() => undefined);
+    const removing = this.#remove(id, mayGo).finally(() => this.#removing.delete(id));
+    this.#removing.set(id, removing);
+    return removing;
+  }
+
+  async #remove(id: string, mayGo: (info: BlobInfo) => boolean): Promise<boolean> {
     const info = await this.#infoOf(id);
-    // What is found by comes first; then nothing that is left could be found.
-    if (info !== undefined) await this.#bucket.remove(this.#names.info + id);
+    if (info === undefined || !mayGo(info)) {
+      if (info === undefined) await this.#removeContent(id);
+      return false;
+    }
+    this.#ledger.leaving(id, info.size);
+    try {
+      // What is found by comes first; then nothing that is left could be found.
+      await this.#bucket.remove(this.#names.info + id);
+      await this.#removeContent(id);
+      if (info.expiresAt !== undefined) await this.#bucket.remove(this.#names.end(info.expiresAt, id));
+      this.#ledger.left(id);
+    } finally {
+      this.#ledger.stays(id);
+    }
+    return !isExpired(info, this.#options.clock.now());
+  }
+
+  async #removeContent(id: string): Promise<void> {
     await this.#bucket.remove(this.#names.data + id);
     await this.#brought.forget(id);
-    if (info === undefined) return false;
-    if (info.expiresAt !== undefined) await this.#bucket.remove(this.#names.end(info.expiresAt, id));
-    this.#usage.release(info.size);
-    this.#usage.end();
-    this.#changes += 1;
-    return !isExpired(info, this.#options.clock.now());
   }
 
   async usage(): Promise<{ readonly bytes: number; readonly blobs: number }> {
@@ -127,29 +180,45 @@ class S3Store implements BlobStore {
     const info = await this.#infoOf(id);
     if (info === undefined || isExpired(info, this.#options.clock.now())) return false;
     const { client } = this.#options;
-    await this.#brought.bring(info, () => client.open({ method: 'GET', key: this.#names.data + id }));
+    const { clock, idleMs } = this.#options;
+    const get = async () =>
+      partsOf(await client.open({ method: 'GET', key: this.#names.data + id }), clock, idleMs);
+    await this.#brought.bring(info, get);
     return true;
   }
 
-  async sweep(): Promise<void> {
+  /** One at a time, for all who ask. */
+  sweep(): Promise<void> {
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = undefined;
+      this.#swept = this.#options.clock.monotonic();
+    });
+    return this.#sweeping;
+  }
+
+  async #sweep(): Promise<void> {
     const now = this.#options.clock.now();
     for await (const { key } of this.#bucket.all(this.#names.ends)) {
       const end = readEnd(key);
       // They are in the order of their times.
       if (end !== undefined && end.at > now) break;
-      if (end !== undefined) await this.remove(end.id);
+      // It may have been put anew, with another end.
+      if (end !== undefined) await this.#removeOnce(end.id, (info) => isExpired(info, now));
       await this.#bucket.remove(this.#names.ends + key);
     }
-    await this.#bucket.abortOlder(this.#names.data, now - leftAfterMs);
+    await this.#bucket.abortOlder(this.#names.data, now - leftAfterMs).catch((error: unknown) => {
+      this.#options.log.warn('Broken uploads could not be looked for', { error: messageOf(error) });
+    });
     await this.#look(true);
     await this.#brought.sweep(async (id) => (await this.#infoOf(id)) !== undefined);
   }
 
-  /** Others may have removed some, and some may have expired. */
+  /** Others may have removed some, and some may have expired; a full bucket is not looked through for every upload. */
   async #makeRoom(bytes: number): Promise<void> {
     await this.#look(false);
-    const { maxBytes, maxBlobs } = this.#options.limits;
-    if (this.#usage.bytes + bytes > maxBytes || this.#usage.blobs >= maxBlobs) await this.sweep();
+    const { clock, limits } = this.#options;
+    const hasRoom = this.#usage.bytes + bytes <= limits.maxBytes && this.#usage.blobs < limits.maxBlobs;
+    if (!hasRoom && clock.monotonic() - this.#swept >= sweptAgainMs) await this.sweep();
   }
 
   /** What it is found by comes last. */
@@ -159,7 +228,9 @@ class S3Store implements BlobStore {
       if (expiresAt !== undefined) await this.#bucket.put(this.#names.end(expiresAt, id), '');
       await this.#bucket.put(this.#names.info + id, infoText(info, url));
     } catch (error) {
-      await this.remove(id).catch(() => undefined);
+      // Its place is given back by who took it.
+      await this.#bucket.remove(this.#names.info + id).catch(() => undefined);
+      await this.#bucket.remove(this.#names.data + id).catch(() => undefined);
       throw error;
     }
   }
@@ -182,39 +253,14 @@ class S3Store implements BlobStore {
   }
 
   #found(info: BlobInfo): FoundBlob {
-    const { client, clock, idleMs } = this.#options;
-    const key = this.#names.data + info.id;
-    const { size, sha256, createdAt } = info;
-    const open = (start: number, end: number) =>
-      client.open({ method: 'GET', key, headers: { range: `bytes=${start}-${end - 1}` } });
-    return {
-      info,
-      validators: {
-        etag: `"${sha256.slice(0, 32)}-${size.toString(36)}"`,
-        modified: Date.parse(createdAt),
-        size,
-      },
-      async send({ start, end }, response) {
-        const incoming = await open(start, end).catch(() => undefined);
-        if (incoming === undefined) response.destroy();
-        else await sendObject(incoming, end - start, response, { clock, idleMs });
-      },
-      async read() {
-        if (size === 0) return Buffer.alloc(0);
-        const parts: Buffer[] = [];
-        for await (const part of (await open(0, size)) as AsyncIterable<Buffer>) parts.push(part);
-        const content = Buffer.concat(parts);
-        if (content.length !== size) throw new BlobError('StoreFailed', 'The store gave less than the blob');
-        return content;
-      },
-      close: async () => undefined,
-    };
+    const { client, downloads, clock, idleMs } = this.#options;
+    return foundIn(info, { client, downloads, key: this.#names.data + info.id, clock, idleMs });
   }
 
   /** Counts what there is: the first time, and whenever `again` is said. */
   #look(again: boolean): Promise<void> {
     if (this.#looked === undefined || again) {
-      const looked = this.#count(!again);
+      const looked = this.#count();
       this.#looked = looked;
       looked.catch(() => {
         if (this.#looked === looked) this.#looked = undefined;
@@ -223,18 +269,22 @@ class S3Store implements BlobStore {
     return this.#looked;
   }
 
-  async #count(isFirst: boolean): Promise<void> {
-    const before = this.#changes;
-    const infos = new Set<string>();
-    for await (const { key } of this.#bucket.all(this.#names.info)) infos.add(key);
-    const oldest = this.#options.clock.now() - leftAfterMs;
-    let [bytes, blobs] = [0, 0];
-    for await (const { key, bytes: size, modified } of this.#bucket.all(this.#names.data)) {
-      if (!infos.has(key) && modified < oldest) await this.#bucket.remove(this.#names.data + key);
-      else if (infos.has(key)) [bytes, blobs] = [bytes + size, blobs + 1];
+  async #count(): Promise<void> {
+    const ended = this.#ledger.listing();
+    const listed: Counted[] = [];
+    try {
+      const infos = new Set<string>();
+      for await (const { key } of this.#bucket.all(this.#names.info)) infos.add(key);
+      const oldest = this.#options.clock.now() - leftAfterMs;
+      for await (const { key, bytes, modified } of this.#bucket.all(this.#names.data)) {
+        if (infos.has(key)) listed.push({ id: key, bytes });
+        else if (modified < oldest) await this.#bucket.remove(this.#names.data + key);
+      }
+    } catch (error) {
+      ended();
+      throw error;
     }
-    // What came or went meanwhile is counted already, and would be lost or counted twice.
-    if (isFirst || (this.#coming === 0 && this.#changes === before)) this.#usage.set(bytes, blobs);
+    ended(listed);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '#kit/clock.ts';
+import { partsOf } from './body.ts';
 
 /**
  * Writes what comes from the store as the body, no faster than the client takes it. Ends it when all `bytes` have come;
@@ -14,14 +15,12 @@ export async function sendObject(
   let left = bytes;
   const gone = () => incoming.destroy();
   response.once('close', gone);
-  const parts = (incoming as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  // It may have gone while a connection was waited for.
+  if (response.destroyed) gone();
   try {
-    for (;;) {
-      const cancel = clock.after(idleMs, () => incoming.destroy(new Error('the store fell silent')));
-      const { value, done } = await parts.next().finally(cancel);
-      if (done === true) break;
-      left -= value.length;
-      if (!response.write(value)) await drained(response);
+    for await (const part of partsOf(incoming, clock, idleMs)) {
+      left -= part.length;
+      if (!response.write(part)) await drained(response);
     }
     if (left === 0) response.end();
     else response.destroy();
@@ -29,7 +28,6 @@ export async function sendObject(
     response.destroy();
   } finally {
     response.off('close', gone);
-    incoming.destroy();
   }
 }
 
