@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Secret } from '#api/meta.ts';
 import { type AliasSource, followAlias } from './aliases.ts';
-import { agentIndexes } from './controller.ts';
 import { deriveSecret } from './derive.ts';
 import { gatherEnvironment, type References } from './gather.ts';
+import { agentIndexes } from './indexes.ts';
 import { makeAgent } from './testing.ts';
 
 const source = (name: string, followsAliases: boolean, texts: Record<string, string>): AliasSource => ({

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { knownSecrets } from '#api/known-secrets.ts';
 import type { Secret } from '#api/meta.ts';
-import { agentIndexes } from './controller.ts';
 import { desired } from './desired.ts';
 import type { References } from './gather.ts';
 import { gatherUpstream } from './gather-upstream.ts';
+import { agentIndexes } from './indexes.ts';
 import { makeAgent, makeFacts } from './testing.ts';
 
 const secret = (resourceVersion: string, data: Record<string, string>): Secret => ({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, Secret } from '#api/meta.ts';
-import { agentIndexes } from './controller.ts';
 import { gatherDependencies, gatherEnvironment, type References } from './gather.ts';
+import { agentIndexes } from './indexes.ts';
 import { makeAgent } from './testing.ts';
 
 const secret: Secret = {

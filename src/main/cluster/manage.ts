@@ -1,7 +1,7 @@
 import type { Agent } from '#api/agent.ts';
 import type { ConfigMap, KubeObject, Secret } from '#api/meta.ts';
 import { agentResource, configMapResource, secretResource } from '#api/resources.ts';
-import { agentIndexes } from '#controllers/agent/controller.ts';
+import { agentIndexes } from '#controllers/agent/indexes.ts';
 import { type SharedInformers, startManager } from '#controllers/manager.ts';
 import { createKubernetesDriver } from '#drivers/kubernetes/driver.ts';
 import type { PodSettings } from '#drivers/kubernetes/settings.ts';

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { Secret } from '#api/meta.ts';
 import { systemClock } from '#kit/clock.ts';
 import type { ObjectKey } from '#kube/key.ts';
-import { type AgentControllerOptions, createGather } from './controller.ts';
+import { createGather } from './gather-facts.ts';
 import { emptyHistory } from './history.ts';
+import type { AgentControllerOptions } from './options.ts';
 import { makeAgent } from './testing.ts';
 
 const token: Secret = {
