@@ -1,6 +1,8 @@
 import type { Agent } from '#api/agent.ts';
 import { agentResource } from '#api/resources.ts';
+import { isNotFound } from '#kube/errors.ts';
 import type { Cli, Cluster } from '../context.ts';
+import { readSso, ssoLines } from '../sso-line.ts';
 import type { GlobalOptions } from '../target.ts';
 import { toLine } from '../wait-agents.ts';
 import { type ProgramFacts, readPrograms } from './facts.ts';
@@ -18,6 +20,8 @@ export interface ClusterStatus {
   /** Undefined: not installed. */
   readonly home: string | undefined;
   readonly programs: ProgramFacts | undefined;
+  /** An Agent or Route of those asked for has single sign-on. Undefined: the caller may not look. */
+  readonly sso: boolean | undefined;
   readonly agents: readonly (ReturnType<typeof toLine> & { readonly namespace: string })[];
 }
 
@@ -31,7 +35,12 @@ export async function readClusterStatus(
   const { items } = await client.list<Agent>(agentResource, where);
   const agents = items.map((agent) => ({ ...toLine(agent), namespace: agent.metadata.namespace ?? '' }));
   const installation = await lookForInstallation(cluster, options);
-  const common = { context, server, namespace, agents };
+  const sso = await readSso(client, where, items).catch((error: unknown) => {
+    // Without an installation the cluster may not know the kind.
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  const common = { context, server, namespace, sso, agents };
   const named = options.router === undefined ? undefined : parseRouterUrl(options.router);
   if (installation === undefined || installation === 'hidden') {
     const up = installation === 'hidden' ? undefined : false;
@@ -54,6 +63,7 @@ export function describePrograms({
   url,
   home,
   programs,
+  sso,
 }: ClusterStatus): string[] {
   const title = `${context} (${server}), namespace ${namespace}`;
   if (programs === undefined) {
@@ -68,7 +78,7 @@ export function describePrograms({
     title,
     `- Router: ${ready === 0 ? 'not running' : where} (${ready} of ${all} ready in ${home})`,
     `- Controller: ${describeLeader(programs)}`,
-    '- SSO: disabled',
+    ...ssoLines(sso),
   ];
 }
 

@@ -11,6 +11,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { nameOfObject } from '../kinds.ts';
 import { formatData, type OutputFormat, outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
 import { withCluster } from '../session.ts';
+import { readSso, ssoLines } from '../sso-line.ts';
 import { formatTable } from '../table.ts';
 import { type GlobalOptions, targetOf } from '../target.ts';
 import { harmless } from '../terminal.ts';
@@ -66,10 +67,10 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
 async function showWorkspace(cli: Cli, folder: string, options: StatusOptions): Promise<Shown> {
   const workspace = await cli.openWorkspace(folder);
   const running = await workspace.running();
-  const agents = running === undefined ? [] : await readAgents(workspace, options);
+  const { agents, sso } = running === undefined ? nothing : await readAgents(workspace, options);
   return {
     up: running !== undefined,
-    lines: [workspace.root, ...describeRunning(cli, running)],
+    lines: [workspace.root, ...describeRunning(cli, running), ...ssoLines(sso)],
     agents,
     data: {
       workspace: workspace.root,
@@ -78,18 +79,27 @@ async function showWorkspace(cli: Cli, folder: string, options: StatusOptions): 
         url: running.url,
         pid: running.pid,
         startedAt: new Date(running.startedAt).toISOString(),
+        sso,
       }),
       agents: agents.map(agentData),
     },
   };
 }
 
-async function readAgents(workspace: Workspace, options: StatusOptions): Promise<AgentLine[]> {
+interface Seen {
+  readonly agents: readonly AgentLine[];
+  readonly sso: boolean | undefined;
+}
+
+const nothing: Seen = { agents: [], sso: undefined };
+
+async function readAgents(workspace: Workspace, options: StatusOptions): Promise<Seen> {
   const client = workspace.openClient();
   try {
     const where = options.allNamespaces ? {} : { namespace: options.namespace ?? 'default' };
     const { items } = await client.list<Agent>(agentResource, where);
-    return items.map((agent) => ({ ...toLine(agent), namespace: agent.metadata.namespace ?? '' }));
+    const agents = items.map((agent) => ({ ...toLine(agent), namespace: agent.metadata.namespace ?? '' }));
+    return { agents, sso: await readSso(client, where, items) };
   } finally {
     await client.close();
   }
@@ -99,7 +109,7 @@ async function readAgents(workspace: Workspace, options: StatusOptions): Promise
 function describeRunning({ clock }: Cli, running: RunningWorkspace | undefined): string[] {
   if (running === undefined) return ['- Router: not running'];
   const up = formatSpan(clock.now() - running.startedAt);
-  return [`- Router: listening ${running.url} (pid ${running.pid}, up ${up})`, '- SSO: disabled'];
+  return [`- Router: listening ${running.url} (pid ${running.pid}, up ${up})`];
 }
 
 function showCluster(status: ClusterStatus): Shown {
