@@ -10,6 +10,7 @@ import { createSseDecoder } from '#mcp/sse.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { acceptBoth, isEventStream, sendToRouter } from './mcp-http.ts';
+import { notKnown } from './not-known.ts';
 import type { Router } from './router.ts';
 import { describeIssues } from './tool-arguments.ts';
 
@@ -115,7 +116,7 @@ async function roundTrip(call: McpCall, id: number, options: McpClientOptions): 
       ...(name === undefined ? {} : { 'mcp-name': encodeHeaderValue(name) }),
       ...(call.inputSchema === undefined ? {} : paramHeadersOf(call.inputSchema, params['arguments'])),
     },
-  }).then((response) => readAnswer(response, id, options.listener));
+  }).then((response) => readAnswer(response, id, options));
   return resultOf(
     await answer.catch((error: unknown) => {
       throw lost(error, options);
@@ -141,24 +142,14 @@ function lost(error: unknown, { router, signal }: McpClientOptions): unknown {
   return new CliError(code, `the router at ${router.url} cannot be reached, or gave up: ${why}`);
 }
 
-/** The router answered 401. */
-export function notKnown(): CliError {
-  return new CliError(
-    exitCodes.refused,
-    'the router asks who calls',
-    'Make a key with `ploinky key create NAME --user USER --agent AGENT` and set PLOINKY_API_KEY to it; one that is set does not count here.',
-  );
-}
-
 /** The JSON-RPC answer to request `id`, sent as JSON or as an event of a stream. */
 async function readAnswer(
   response: IncomingMessage,
   id: number,
-  listener: McpListener = {},
+  { router, listener = {} }: McpClientOptions,
 ): Promise<Members> {
   if (response.statusCode === 401) {
-    response.resume();
-    throw notKnown();
+    throw notKnown(router, await text(response));
   }
   if (!isEventStream(response)) return parseAnswer(await text(response), response.statusCode);
   const decoder = createSseDecoder();

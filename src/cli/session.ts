@@ -5,6 +5,7 @@ import { patient } from './cluster/patient-client.ts';
 import type { Cli, Cluster, RunningWorkspace, Workspace } from './context.ts';
 import { CliError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
+import { keyFrom } from './not-known.ts';
 import type { Router } from './router.ts';
 import { type GlobalOptions, targetOf } from './target.ts';
 
@@ -67,7 +68,7 @@ function routed<T>(
   find: typeof findRouter,
   use: (router: Router, session: Session) => Promise<T>,
 ): Promise<T> {
-  const key = cli.machine.env['PLOINKY_API_KEY'];
+  const key = keyFrom(cli.machine.env['PLOINKY_API_KEY']);
   const target = targetOf(options, cli.calledAs);
   if (target.kind === 'workspace') {
     return withSession(cli, options, async (session) => {

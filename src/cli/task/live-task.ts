@@ -4,8 +4,8 @@ import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { notKnown } from '../mcp-client.ts';
 import { sendToRouter } from '../mcp-http.ts';
+import { notKnown } from '../not-known.ts';
 import type { Router } from '../router.ts';
 
 /** What the agent itself says of a task that it has, while it runs and for a while after. */
@@ -57,15 +57,16 @@ export async function readTaskAt(
   const ask = async () => {
     const headers = { accept: 'application/json' };
     const answer = await sendToRouter({ router, method: 'GET', path, headers, signal: signals });
-    return { status: answer.statusCode ?? 0, body: parse(await text(answer)) };
+    const said = await text(answer);
+    return { status: answer.statusCode ?? 0, said, body: parse(said) };
   };
-  const { status, body } = await ask().catch((error: unknown) => {
+  const { status, said, body } = await ask().catch((error: unknown) => {
     if (signal.aborted) throw error;
     const why = router.trouble?.() ?? messageOf(error);
     throw new CliError(exitCodes.notRunning, `the router at ${router.url} cannot be reached: ${why}`);
   });
   if (status === 200 && isObject(body?.['task'])) return toLive(body['task']);
-  if (status === 401) throw notKnown();
+  if (status === 401) throw notKnown(router, said);
   // 502 to 504: the agent is away for the moment.
   if (status > 501 || (status === 404 && body !== undefined)) return undefined;
   throw new CliError(

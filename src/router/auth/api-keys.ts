@@ -7,7 +7,13 @@ import type { PeopleBook } from './people.ts';
 /** `plk_<id>_<secret>`: what scripts send as `Authorization: Bearer`. The secret is 32 bytes in base64url. */
 const form = /^Bearer plk_([A-Za-z0-9]{4,32})_([A-Za-z0-9_-]{43})$/i;
 
-/** Keys of the people of a realm of mode pwd: a key is one of them, with at most their roles. */
+/** Whatever says that it is a key. */
+const claimed = /^Bearer +plk_/i;
+
+/**
+ * Keys of the people of a realm of mode pwd: a key is one of them, with at most their roles. What says that it is a key and is
+ * none there is a bad credential at all that asks who calls, also where there are no keys: nobody takes it for none.
+ */
 export function createKeyAuthenticator(people: PeopleBook, clock: Clock): Authenticator {
   const identities = new WeakMap<ApiKey, { readonly person: Person; readonly identity: Identity }>();
 
@@ -27,9 +33,9 @@ export function createKeyAuthenticator(people: PeopleBook, clock: Clock): Authen
 
   return {
     identify({ headers: { authorization } }, { mode, realm }) {
-      if (mode !== 'pwd' || authorization === undefined) return undefined;
+      if (authorization === undefined || !claimed.test(authorization)) return undefined;
       const [, id = '', secret = ''] = form.exec(authorization) ?? [];
-      if (id === '') return undefined;
+      if (mode !== 'pwd' || id === '') throw wrong;
       const found = people.realm(realm);
       const key = found?.key(id);
       const person = key && found?.byId(key.user);
@@ -50,7 +56,7 @@ function isSecretOf({ hash }: ApiKey, secret: string): boolean {
 const wrong = new AuthRefused({
   status: 401,
   code: 'invalid_token',
-  description: 'no such API key here; ploinky key list shows those there are',
+  description: 'the API key is not known here, or revoked; ploinky key list shows those there are',
 });
 const expired = new AuthRefused({
   status: 401,

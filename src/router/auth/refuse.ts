@@ -39,6 +39,8 @@ export function refuse(
     error: details.code,
     ...(details !== notAuthenticated && { message: details.description }),
     ...(canLogIn && { login }),
+    // Programs have nothing to show there that people with a browser have.
+    ...(canLogIn && asking.mode === 'sso' && { mode: 'sso' }),
   };
   writeJson(
     response,
