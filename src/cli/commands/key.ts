@@ -5,9 +5,9 @@ import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { formatData, outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
-import { type BookOptions, changeBook, findBook, readBook } from '../people/book.ts';
+import { type BookOptions, changeBook, findBook, readBook, requireUsed } from '../people/book.ts';
 import { addKey, removeKey } from '../people/changes.ts';
-import { bookOptions } from '../people/options.ts';
+import { bookOptions, sameUsers } from '../people/options.ts';
 import { formatKeys } from '../people/show.ts';
 import { withSession } from '../session.ts';
 
@@ -19,7 +19,7 @@ Examples:
   ploinky key create ci --user ana --agent reports --expires 90d
   ploinky key create reader --user ana --route team --role viewer --scope docs:read -o json
   ploinky key list --agent reports
-  ploinky key revoke 4tGh2kLm --agent reports`;
+  ploinky key revoke ci --agent reports`;
 
 interface CreateOptions extends BookOptions {
   readonly user: string;
@@ -43,9 +43,9 @@ export function addKeys(program: Command, cli: Cli): void {
     .description('show the keys, not their secrets')
     .option('-o, --output <format>', outputHelp, 'table')
     .action((_: unknown, command: Command) => list(cli, command.optsWithGlobals()));
-  bookOptions(key.command('revoke <id>'))
-    .description('end a key at once')
-    .action((id: string, _: unknown, command: Command) => revoke(cli, id, command.optsWithGlobals()));
+  bookOptions(key.command('revoke <key>'))
+    .description('end a key at once; by its id, or by its name where no other has that')
+    .action((asked: string, _: unknown, command: Command) => revoke(cli, asked, command.optsWithGlobals()));
 }
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<void> {
@@ -62,14 +62,14 @@ async function create(cli: Cli, name: string, options: CreateOptions): Promise<v
   };
   await withSession(cli, options, async ({ client, namespace }) => {
     const book = await findBook(client, namespace, options);
-    await changeBook(client, book, (people) => addKey(people, options.user, key));
-    if (book.unused !== undefined) cli.terminal.note(book.unused);
+    requireUsed(book);
+    await changeBook(client, book, (people) => addKey(people, options.user, key, sameUsers(options)));
   });
   const text = `plk_${id}_${secret.toString('base64url')}`;
   const { hash: _, ...shown } = key;
   const data = formatData({ ...shown, user: options.user, key: text }, format);
   cli.terminal.print(data ?? text);
-  if (data === undefined) cli.terminal.note('Keep it: it is not shown again.');
+  if (data === undefined) cli.terminal.note(`Keep it: it is not shown again. Its id is ${id}.`);
 }
 
 async function list(cli: Cli, options: BookOptions & { readonly output: string }): Promise<void> {
@@ -80,10 +80,11 @@ async function list(cli: Cli, options: BookOptions & { readonly output: string }
   });
 }
 
-async function revoke(cli: Cli, id: string, options: BookOptions): Promise<void> {
+async function revoke(cli: Cli, asked: string, options: BookOptions): Promise<void> {
   await withSession(cli, options, async ({ client, namespace }) => {
-    await changeBook(client, await findBook(client, namespace, options), (people) => removeKey(people, id));
-    cli.terminal.print(`key ${id} revoked`);
+    const book = await findBook(client, namespace, options);
+    await changeBook(client, book, (people) => removeKey(people, asked, sameUsers(options)));
+    cli.terminal.print(`key ${asked} revoked`);
   });
 }
 

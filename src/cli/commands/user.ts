@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { People, Person } from '#api/people.ts';
+import type { People } from '#api/people.ts';
 import { hashPassword } from '#kit/password.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { outputFormats, outputHelp, parseOutputFormat } from '../output.ts';
-import { type BookOptions, changeBook, findBook, readBook } from '../people/book.ts';
+import { type BookOptions, changeBook, findBook, readBook, requireUsed } from '../people/book.ts';
 import { addPerson, changePerson, personNamed, removePerson } from '../people/changes.ts';
-import { bookOptions } from '../people/options.ts';
+import { bookOptions, sameUsers } from '../people/options.ts';
 import { formatUsers } from '../people/show.ts';
 import { readNewHidden } from '../read-hidden.ts';
 import { withSession } from '../session.ts';
@@ -55,31 +55,28 @@ export function addUser(program: Command, cli: Cli): void {
       passwd(cli, username, command.optsWithGlobals()),
     );
   const changes: Readonly<
-    Record<string, readonly [string, string, (people: People, name: string) => People]>
+    Record<string, readonly [string, string, (people: People, name: string, same: string) => People]>
   > = {
     remove: ['take a user away, with their keys and sessions', 'removed', removePerson],
     disable: [
       'let a user in no more; ends their sessions and keys',
       'disabled',
-      (people, name) => changePerson(people, name, { disabled: true }),
+      (people, name, same) => changePerson(people, name, { disabled: true }, same),
     ],
     enable: [
       'let a disabled user in again',
       'enabled',
-      (people, name) => changePerson(people, name, { disabled: false }),
+      (people, name, same) => changePerson(people, name, { disabled: false }, same),
     ],
   };
   for (const [verb, [description, done, change]] of Object.entries(changes)) {
     bookOptions(user.command(`${verb} <username>`))
       .description(description)
-      .action((username: string, _: unknown, command: Command) =>
-        alter(
-          cli,
-          command.optsWithGlobals(),
-          (people) => change(people, username),
-          `user ${username} ${done}`,
-        ),
-      );
+      .action((username: string, _: unknown, command: Command) => {
+        const options = command.optsWithGlobals<BookOptions>();
+        const changed = (people: People) => change(people, username, sameUsers(options));
+        return alter(cli, options, changed, `user ${username} ${done}`);
+      });
   }
 }
 
@@ -92,33 +89,26 @@ async function add(cli: Cli, username: string, options: AddOptions): Promise<voi
     );
   await withSession(cli, options, async ({ client, namespace }) => {
     const book = await findBook(client, namespace, options);
-    if ((await readBook(client, book)).users.some((user) => user.username === username))
-      throw new CliError(
-        exitCodes.refused,
-        `user ${username} exists already`,
-        'ploinky user passwd changes the password.',
-      );
-    const person: Person = {
-      id: `local:${randomUUID()}`,
-      username,
-      name: options.name ?? '',
-      email: options.email ?? '',
-      roles: options.role ?? [],
-      passwordHash: await newPassword(cli),
-      rev: 1,
-    };
-    await changeBook(client, book, (people) => addPerson(people, person));
+    requireUsed(book);
+    const { name = '', email = '', role: roles = [] } = options;
+    const known = { id: `local:${randomUUID()}`, username, name, email, roles, rev: 1 };
+    const added = (people: People, passwordHash: string) =>
+      addPerson(people, { ...known, passwordHash }, sameUsers(options));
+    // Who exists already is told before anybody types a password.
+    added(await readBook(client, book), '');
+    const passwordHash = await newPassword(cli);
+    await changeBook(client, book, (people) => added(people, passwordHash));
     cli.terminal.print(`user ${username} added to Secret ${book.namespace}/${book.secret}`);
-    if (book.unused !== undefined) cli.terminal.note(book.unused);
   });
 }
 
 async function passwd(cli: Cli, username: string, options: BookOptions): Promise<void> {
   await withSession(cli, options, async ({ client, namespace }) => {
     const book = await findBook(client, namespace, options);
-    personNamed(await readBook(client, book), username);
+    const same = sameUsers(options);
+    personNamed(await readBook(client, book), username, same);
     const passwordHash = await newPassword(cli);
-    await changeBook(client, book, (people) => changePerson(people, username, { passwordHash }));
+    await changeBook(client, book, (people) => changePerson(people, username, { passwordHash }, same));
     cli.terminal.print(`password of ${username} changed; their sessions have ended`);
   });
 }

@@ -37,11 +37,21 @@ export async function findBook(client: Client, namespace: string, options: BookO
   const resource = agent === undefined ? routeResource : agentResource;
   const object = await client.get<Agent | Route>(resource, { namespace, name });
   const { mode, usersSecretRef } = object.spec.auth;
-  const unused = `${object.kind} ${name} has auth.mode ${mode}: nobody logs in there with a password or key; set auth.mode to pwd`;
+  const unused = `${object.kind} ${name} has auth.mode ${mode}: nobody logs in there with a password or key while it is not pwd`;
   return {
     ...{ namespace, secret: usersSecretRef?.name ?? `${name}-users` },
     ...(mode !== 'pwd' && { unused }),
   };
+}
+
+/** Throws `refused` where users and keys would be of no use, before anything is asked or written. */
+export function requireUsed({ secret, unused }: Book): void {
+  if (unused !== undefined)
+    throw new CliError(
+      exitCodes.refused,
+      unused,
+      `Set it first. \`--secret ${secret}\` writes to that Secret all the same.`,
+    );
 }
 
 /** Nobody when there is no such Secret. Throws when it holds something else. */
