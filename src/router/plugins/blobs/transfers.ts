@@ -10,8 +10,11 @@ export interface Transfers {
 
 /** Milliseconds between two looks at what has passed, while files are on their way. */
 const lookEveryMs = 10;
-/** What so many bytes were read into is freed together: left to itself, the runtime lets a hundred MiB lie. */
-const mostLeftBytes = 8 * 1024 * 1024;
+/**
+ * What so many bytes were read into is freed together: left to itself, the runtime lets a hundred MiB lie. Of more it looks
+ * through all memory each time, which takes a third of the CPU of a transfer.
+ */
+const mostLeftBytes = 4 * 1024 * 1024;
 
 export function createTransfers({
   limits: { blobTransfersPerAgent: most },
