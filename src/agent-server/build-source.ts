@@ -6,7 +6,7 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { errorCodes, RpcError } from '#mcp/jsonrpc.ts';
 import type { WireKey } from '#wire/keys.ts';
-import type { PublishFile } from './blobs/publish.ts';
+import type { OpenGiven } from './blobs/publish.ts';
 import { roundLimits } from './bridge/rounds.ts';
 import { configCandidates } from './config/locate.ts';
 import type { Settings } from './config/settings.ts';
@@ -45,7 +45,7 @@ export interface SourceOptions {
   /** As AgentServerOptions. */
   readonly visit?: Visit | undefined;
   /** Gives files of tools to their clients. */
-  readonly publish?: PublishFile | undefined;
+  readonly publish?: OpenGiven | undefined;
   /** Told the log size that the configuration asks for. */
   readonly onLogTailBytes: (bytes: number) => void;
 }

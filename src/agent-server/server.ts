@@ -8,6 +8,7 @@ import { type Activity, watchActivity } from './activity.ts';
 import { announceAll } from './announce-all.ts';
 import { bringNamed } from './blobs/bring-named.ts';
 import { keepResults } from './blobs/kept-results.ts';
+import { ttlWithin } from './blobs/limits.ts';
 import { publisher } from './blobs/publish.ts';
 import { withBlobs } from './blobs/resources.ts';
 import { type Blobs, openBlobs } from './blobs/service.ts';
@@ -149,9 +150,10 @@ async function buildWithBlobs(blobs: Blobs, options: SourceOptions): Promise<Bui
   const { name: agent } = config.agent;
   const publish = publisher(blobs, agent, config.paths.workspace);
   const built = await buildSource({ ...options, publish });
-  const ttlSeconds = Math.ceil(settings.taskRetentionMs / 1000);
+  const ttlSeconds = ttlWithin(Math.ceil(settings.taskRetentionMs / 1000), blobs.limits);
   const brought = bringNamed(built, blobs, agent);
-  const tasks = keepResults(brought.tasks, { store: blobs.store, agent, slot: blobs.slot, ttlSeconds, log });
+  const { store, slot } = blobs;
+  const tasks = keepResults(brought.tasks, { store, agent, slot, ttlSeconds, clock: options.clock, log });
   return { ...built, source: withBlobs(brought.source, blobs, agent), tasks };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { Clock } from '#kit/clock.ts';
 import { messageOf } from '#kit/errors.ts';
 import type { Log } from '#kit/log.ts';
 import { blobId, blobUri } from '#wire/blobs.ts';
@@ -12,8 +13,9 @@ export interface KeptResultsOptions {
   readonly store: BlobStore;
   readonly agent: string;
   readonly slot: number | undefined;
-  /** Seconds that a result stays. */
+  /** Seconds that a result stays after the end of its task. */
   readonly ttlSeconds: number;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
 }
 
@@ -44,15 +46,18 @@ function isLarge({ key, result, status }: TaskRecord): boolean {
   return Buffer.byteLength(JSON.stringify(result)) > largestResult;
 }
 
-/** The blob's URI; undefined where it cannot be kept. */
+/** The blob's URI; undefined where it cannot be kept, or its time is over. */
 async function keep(record: TaskRecord, options: KeptResultsOptions): Promise<string | undefined> {
   const text = JSON.stringify(record.result);
-  const { store, agent, slot, ttlSeconds, log } = options;
+  const { store, agent, slot, log } = options;
   const id = blobId(idOf(record), slot);
   try {
     const found = await store.find(id);
     await found?.close();
     if (found === undefined) {
+      const ttlSeconds = secondsLeft(record, options);
+      // Else each look at the task would make it anew.
+      if (ttlSeconds <= 0) return undefined;
       const about = { id, mime: 'application/json', filename: `${record.toolName}.json`, ttlSeconds };
       const upload = { ...about, bytes: undefined, sha256: undefined, url: undefined };
       await store.put(upload, Readable.from([Buffer.from(text)]));
@@ -62,6 +67,12 @@ async function keep(record: TaskRecord, options: KeptResultsOptions): Promise<st
     log.warn('A large result could not be kept as a blob', { task: record.id, error: messageOf(error) });
     return undefined;
   }
+}
+
+function secondsLeft({ finishedAt }: TaskRecord, { ttlSeconds, clock }: KeptResultsOptions): number {
+  const now = clock.now();
+  const ended = finishedAt === null ? now : Date.parse(finishedAt);
+  return (ended - now) / 1000 + ttlSeconds;
 }
 
 /** The same for every look at one end of a task; nobody guesses it who does not know the task's id. */

@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import { messageOf } from '#kit/errors.ts';
 import { blobUri } from '#wire/blobs.ts';
 import { cleanName } from '../files/disposition.ts';
-import { openBeneath } from '../files/open-beneath.ts';
+import { type OpenFile, openBeneath } from '../files/open-beneath.ts';
 import { BlobError } from './errors.ts';
 import { ttlWithin } from './limits.ts';
 import { readMime } from './metadata.ts';
@@ -26,35 +26,58 @@ export interface Published {
   readonly takeBack: () => Promise<void>;
 }
 
-/** Makes a blob of a file that a tool names, and a link to it for the client; or says why not. Never rejects. */
-export type PublishFile = (file: GivenFile) => Promise<Published>;
+/** A file that is opened: what its tool does to the name no longer matters. One of the two is called, once. */
+export interface OpenedFile {
+  /**
+   * Makes a blob of it, and a link to that for the client; or says why not. Never rejects. What is not copied when `signal`
+   * says so does not come to be a blob.
+   */
+  publish(signal: AbortSignal): Promise<Published>;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
 
-export function publisher(blobs: Blobs, agent: string, workspace: string): PublishFile {
-  return async (file) => {
-    try {
-      return await publish(file, blobs, agent, workspace);
-    } catch (error) {
-      const text = `The file ${file.path} cannot be given: ${messageOf(error)}`;
-      return { content: { type: 'text', text }, takeBack: async () => undefined };
-    }
+/** Opens a file that a tool names. */
+export type OpenGiven = (file: GivenFile) => OpenedFile;
+
+export function publisher(blobs: Blobs, agent: string, workspace: string): OpenGiven {
+  return (file) => {
+    const below = isAbsolute(file.path) ? relative(workspace, file.path) : file.path;
+    const names = below.split('/').filter((name) => name !== '.' && name !== '');
+    const opening = openBeneath(workspace, names);
+    opening.catch(() => undefined);
+    return {
+      async publish(signal) {
+        try {
+          return await publish(file, names.at(-1) ?? '', await opening, blobs, agent, signal);
+        } catch (error) {
+          const text = `The file ${file.path} cannot be given: ${messageOf(error)}`;
+          return { content: { type: 'text', text }, takeBack: async () => undefined };
+        }
+      },
+      async close() {
+        await opening.then((opened) => opened?.handle.close()).catch(() => undefined);
+      },
+    };
   };
 }
 
 async function publish(
   file: GivenFile,
+  lastName: string,
+  opened: OpenFile | undefined,
   { store, limits }: Blobs,
   agent: string,
-  workspace: string,
+  signal: AbortSignal,
 ): Promise<Published> {
-  const below = isAbsolute(file.path) ? relative(workspace, file.path) : file.path;
-  const names = below.split('/').filter((name) => name !== '.' && name !== '');
-  const opened = await openBeneath(workspace, names);
   if (opened === undefined) throw new BlobError('Broken', 'it is no file below the workspace');
   try {
-    const filename = cleanName(file.name ?? names.at(-1) ?? '');
+    const filename = cleanName(file.name ?? lastName);
     const ttlSeconds = ttlWithin(file.ttl, limits);
     const about = { mime: readMime(file.type), filename, ttlSeconds, bytes: opened.stats.size };
-    const body = opened.handle.createReadStream({ autoClose: false, highWaterMark: 1024 * 1024 });
+    const body = opened.handle.createReadStream({ autoClose: false, highWaterMark: 1024 * 1024, signal });
+    // The store may look at it only later, and sees then that it is destroyed.
+    body.on('error', () => undefined);
     const info = await store.put({ ...about, sha256: undefined, url: undefined }, body);
     const content: Given = {
       type: 'resource_link',

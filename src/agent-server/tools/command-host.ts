@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Clock } from '#kit/clock.ts';
 import type { Log } from '#kit/log.ts';
-import type { PublishFile } from '../blobs/publish.ts';
+import type { OpenGiven } from '../blobs/publish.ts';
 import type { RoundsOptions } from '../bridge/rounds.ts';
 import type { CommandLine } from '../config/mcp-config.ts';
 import type { Settings } from '../config/settings.ts';
@@ -23,7 +23,7 @@ export interface CommandHost {
   /** Program and arguments that run a tool with `runner: plugins`. */
   readonly pluginsCommand: readonly string[];
   /** Gives a file of the workspace to the client of a call. */
-  readonly publish?: PublishFile | undefined;
+  readonly publish?: OpenGiven | undefined;
   /** The whole environment of every command; its own `env` is laid over it. */
   readonly env: Readonly<Record<string, string>>;
 }

@@ -1,12 +1,12 @@
-import type { Given, GivenFile, Published, PublishFile } from '../blobs/publish.ts';
+import type { Given, GivenFile, OpenGiven, Published } from '../blobs/publish.ts';
 
 /** The files that one call of a tool gives its client. */
 export interface GivenFiles {
-  /** While the tool runs: it may remove the file afterwards. */
+  /** Opens it at once: its tool may remove it, or write another of its name, when it has said the line. */
   add(file: GivenFile): void;
   /** What is told of them, in their order. */
   taken(): Promise<readonly Given[]>;
-  /** The call came to nothing: no file of it stays, and those that wait are not copied. */
+  /** The call came to nothing: no file of it stays, and what is not copied yet is not. */
   drop(): Promise<void>;
 }
 
@@ -14,19 +14,23 @@ export interface GivenFiles {
 const mostFiles = 100;
 
 /** Copies one file after the other: each has buffers in the agent's memory. */
-export function gatherGiven(publish: PublishFile): GivenFiles {
+export function gatherGiven(open: OpenGiven): GivenFiles {
   const files: Promise<Published | undefined>[] = [];
-  let dropped = false;
+  const dropped = new AbortController();
+  const { signal } = dropped;
   const settled = async () => (await Promise.all(files)).filter((file) => file !== undefined);
   return {
     add(file) {
-      if (files.length >= mostFiles) return;
+      if (files.length >= mostFiles || signal.aborted) return;
       const before = files.at(-1) ?? Promise.resolve();
-      files.push(before.then(() => (dropped ? undefined : publish(file))));
+      const opened = open(file);
+      files.push(
+        before.then(() => (signal.aborted ? opened.close().then(() => undefined) : opened.publish(signal))),
+      );
     },
     taken: async () => (await settled()).map(({ content }) => content),
     async drop() {
-      dropped = true;
+      dropped.abort();
       await Promise.all((await settled()).map(({ takeBack }) => takeBack()));
     },
   };
