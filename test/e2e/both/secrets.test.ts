@@ -203,8 +203,7 @@ describe('Secrets by name', { skip: missingPlace, timeout: 600_000 }, () => {
         const tool = own.find((each) => wordsOf(each) === `sleep ${4321 + index}`);
         assert.ok(tool !== undefined);
         assert.equal(tool.pod.split('-')[0], agent);
-        // Its call's identity, and what a shell adds.
-        const known = [...(names[agent] ?? []), 'PLOINKY_CALL', 'PWD'];
+        const known = [...(names[agent] ?? []), 'PLOINKY_CALL', 'PWD']; // the last by the shell
         assert.deepEqual(
           namesIn(tool).filter((name) => !known.includes(name)),
           [],
