@@ -39,9 +39,10 @@ export function isJson({ headers }: IncomingMessage): boolean {
   return headers['content-type']?.toLowerCase().startsWith('application/json') ?? false;
 }
 
-export function wantsJson({ headers }: IncomingMessage): boolean {
-  const { accept = '' } = headers;
-  return accept.includes('application/json') && !accept.includes('text/html');
+/** Who sends JSON wants JSON back, without a word of it; browsers' forms are none. */
+export function wantsJson(request: IncomingMessage): boolean {
+  const { accept = '' } = request.headers;
+  return (accept.includes('application/json') || isJson(request)) && !accept.includes('text/html');
 }
 
 export function safeName(name: string | null | undefined): string | undefined {

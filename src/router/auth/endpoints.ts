@@ -26,7 +26,7 @@ import * as html from './html.ts';
 import { originFor } from './metadata/resource.ts';
 import { createPasswordLogin, type PasswordLogin } from './password-login.ts';
 import { type Fields, readFields } from './read-form.ts';
-import { safeReturnTo } from './return-to.ts';
+import { accountPath, safeReturnTo } from './return-to.ts';
 import type { LoginSession } from './sessions.ts';
 import { userOf } from './user-of.ts';
 import type { LoginWay } from './way.ts';
@@ -201,7 +201,7 @@ class Endpoints implements AuthEndpoints {
 
   #loggedIn({ request, response, returnTo }: Visit, user: object): void {
     if (wantsJson(request)) writeJson(response, 200, { ok: true, user, returnTo }, noStore);
-    else redirect(response, returnTo === '/' ? '/auth/account' : returnTo);
+    else redirect(response, returnTo === '/' ? accountPath : returnTo);
   }
 
   #tooMany({ request, response }: Visit, seconds: number): void {
@@ -276,7 +276,7 @@ class Endpoints implements AuthEndpoints {
         writeJson(response, 401, { ok: false, error: 'not_authenticated', login: '/auth/login' }, noStore);
         return;
       }
-      redirect(response, loginUrl('/'));
+      redirect(response, loginUrl(accountPath));
       return;
     }
     const { user } = found.identity;

@@ -33,6 +33,6 @@ test('nothing leads to another host after a login', () => {
 });
 
 test('paths of ours are kept as they are', () => {
-  for (const path of ['/diary/', '/a/b?c=d&e=%2F', '/x#y', '/auth/upstream/default/mail'])
+  for (const path of ['/diary/', '/a/b?c=d&e=%2F', '/x#y', '/auth/upstream/default/mail', '/auth/account'])
     assert.equal(safeReturnTo(path), path);
 });

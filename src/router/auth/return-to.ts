@@ -1,5 +1,8 @@
 const longest = 2_048;
 
+/** Shows who one is, and logs out. */
+export const accountPath = '/auth/account';
+
 /** Where to go after the login: a path of ours and nothing else; "/" for whatever could lead elsewhere. */
 export function safeReturnTo(asked: string | null | undefined): string {
   if (asked === null || asked === undefined || asked.length > longest) return '/';
@@ -12,7 +15,10 @@ export function safeReturnTo(asked: string | null | undefined): string {
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-/** After a login nobody wants to log in or out; the logins of agents at their own servers are places to go on to. */
+/**
+ * After a login nobody wants to log in or out; the logins of agents at their own servers and one's account are
+ * places to go on to.
+ */
 function isLoginPage(path: string): boolean {
-  return path.startsWith('/auth/') && !path.startsWith('/auth/upstream/');
+  return path.startsWith('/auth/') && !path.startsWith('/auth/upstream/') && path !== accountPath;
 }
