@@ -7,6 +7,7 @@ import { messageOf } from '#kit/errors.ts';
 import { isObject } from '#kit/json.ts';
 import { CliError } from '../errors.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { notKnown } from '../not-known.ts';
 import type { Router } from '../router.ts';
 
 export interface BlobCall {
@@ -14,6 +15,9 @@ export interface BlobCall {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** At the router, below its URL. */
   readonly path: string;
+  /** Whose files, and which one, as `path` has it. */
+  readonly agent: string;
+  readonly id?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Readable;
   readonly signal: AbortSignal;
@@ -28,7 +32,38 @@ export async function askBlobs(call: BlobCall): Promise<IncomingMessage> {
   });
   const status = answer.statusCode ?? 0;
   if (status >= 200 && status < 300) return answer;
-  throw refusal(status, await text(answer));
+  const body = await text(answer);
+  if (status === 401) throw notKnown(call.router, body);
+  if (status === 404) throw await missing(call);
+  throw refusal(status, body);
+}
+
+/** The agent and its file answer alike when they are not there; so the agent is asked for the others. */
+async function missing({ agent, id, path, body: _, headers: __, ...call }: BlobCall): Promise<CliError> {
+  const place = path.split('?')[0] ?? '';
+  const asked = {
+    ...call,
+    agent,
+    method: 'GET',
+    path: `${place.slice(0, place.lastIndexOf('/'))}?limit=1`,
+  } as const;
+  if (id === undefined || (await statusOf(asked)) === 404)
+    return new CliError(
+      exitCodes.notFound,
+      `no agent ${agent} has files there`,
+      '`ploinky get agents` shows those there are; of a Route give its blobs.path with --path.',
+    );
+  return new CliError(
+    exitCodes.notFound,
+    `agent ${agent} has no blob ${id}`,
+    `\`ploinky blob list ${agent}\` shows those there are.`,
+  );
+}
+
+async function statusOf(call: BlobCall): Promise<number | undefined> {
+  const answer = await send(call);
+  answer.resume();
+  return answer.statusCode;
 }
 
 function send({ router, method, path, headers, body, signal }: BlobCall): Promise<IncomingMessage> {

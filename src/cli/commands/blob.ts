@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { type BlobInfo, blobIn, isBlobId } from '#wire/blobs.ts';
 import { askBlobs, counted } from '../blob/client.ts';
+import { typeOf } from '../blob/media-type.ts';
 import { showProgress, sizeText } from '../blob/progress.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -38,7 +39,7 @@ export function addBlob(program: Command, cli: Cli): void {
   const blob = program.command('blob').description('files in and out of agents').addHelpText('after', help);
   verb(blob, 'put <agent> <file>', 'upload a file; "-" is standard input')
     .option('--name <name>', 'what it is called (default: the name of the file)')
-    .option('--type <type>', 'media type', 'application/octet-stream')
+    .option('--type <type>', 'media type (default: by the ending of the name)')
     .option('--ttl <seconds>', 'after which it is deleted')
     .option('-o, --output <format>', 'id or json', 'id')
     .action((agent: string, file: string, _: unknown, command: Command) =>
@@ -78,7 +79,7 @@ async function put(cli: Cli, agent: string, file: string, options: BlobOptions):
     const body = source.pipe(counted(progress.at));
     source.once('error', (error: Error) => body.destroy(error));
     const headers = {
-      'x-mime-type': options.type ?? 'application/octet-stream',
+      'x-mime-type': options.type ?? typeOf(name),
       ...(name !== undefined && { 'x-file-name': encodeURIComponent(name) }),
       ...(size !== undefined && { 'content-length': String(size) }),
     };
@@ -88,6 +89,7 @@ async function put(cli: Cli, agent: string, file: string, options: BlobOptions):
       router,
       method: 'POST',
       path,
+      agent,
       headers,
       body,
       signal: cli.interrupted,
@@ -104,9 +106,10 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 async function get(cli: Cli, agent: string, text: string, options: BlobOptions): Promise<void> {
-  const path = `${placeOf(options, agent)}/${idOf(text)}`;
+  const id = idOf(text);
+  const path = `${placeOf(options, agent)}/${id}`;
   await withRouter(cli, options, async (router) => {
-    const answer = await askBlobs({ router, method: 'GET', path, signal: cli.interrupted });
+    const answer = await askBlobs({ router, method: 'GET', path, agent, id, signal: cli.interrupted });
     const progress = showProgress(cli.terminal, cli.clock, Number(answer.headers['content-length']));
     try {
       if (options.file === undefined) await pipeline(answer, cli.streams.output, { end: false });
@@ -138,7 +141,7 @@ async function list(cli: Cli, agent: string, options: BlobOptions): Promise<void
     const blobs: BlobInfo[] = [];
     for (let next: string | undefined = ''; next !== undefined; ) {
       const path = `${placeOf(options, agent)}?limit=1000${next === '' ? '' : `&after=${next}`}`;
-      const answer = await askBlobs({ router, method: 'GET', path, signal: cli.interrupted });
+      const answer = await askBlobs({ router, method: 'GET', path, agent, signal: cli.interrupted });
       const page = (await json(answer)) as { blobs: BlobInfo[]; next?: string };
       blobs.push(...page.blobs);
       next = page.next;
@@ -157,11 +160,12 @@ function rowsOf(blobs: readonly BlobInfo[]): string[] {
 }
 
 async function remove(cli: Cli, agent: string, ids: readonly string[], options: BlobOptions): Promise<void> {
-  const paths = ids.map((text) => `${placeOf(options, agent)}/${idOf(text)}`);
+  const asked = ids.map(idOf);
   await withRouter(cli, options, async (router) => {
-    for (const path of paths) {
-      (await askBlobs({ router, method: 'DELETE', path, signal: cli.interrupted })).resume();
-      cli.terminal.print(`deleted ${path.slice(path.lastIndexOf('/') + 1)}`);
+    for (const id of asked) {
+      const path = `${placeOf(options, agent)}/${id}`;
+      (await askBlobs({ router, method: 'DELETE', path, agent, id, signal: cli.interrupted })).resume();
+      cli.terminal.print(`deleted ${id}`);
     }
   });
 }
