@@ -6,7 +6,10 @@ import { join } from 'node:path';
 const usage = 64;
 
 /** The program that ends everything of a call, or why it cannot be used here. */
-export type Reaper = { readonly path: string } | { readonly missing: string };
+export type Reaper =
+  | { readonly path: string }
+  /** `isUnbuilt`: nothing of the checkout is built yet. */
+  | { readonly missing: string; readonly isUnbuilt?: true };
 
 /**
  * Looks for the reaper beside this program (in a checkout: in dist/) and tries it: a file system may be mounted
@@ -18,6 +21,8 @@ export function findReaper(folder: string = import.meta.dirname): Reaper {
     return { missing: 'the kernel has no /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN)' };
   const inCheckout = folder.endsWith(join('src', 'main'));
   const path = inCheckout ? join(folder, '../../dist/reaper') : join(folder, 'reaper');
+  if (inCheckout && !existsSync(join(folder, '../../dist/agent-server.mjs')))
+    return { missing: `${path} is not built yet`, isUnbuilt: true };
   if (!existsSync(path)) return { missing: `${path} is not there` };
   const { status, error } = spawnSync(path, [], { env: {}, stdio: 'ignore' });
   return status === usage ? { path } : { missing: `${path} does not run: ${error?.message ?? status}` };

@@ -17,7 +17,7 @@ export interface DoctorCheck {
 const enoughBytes = 1024 ** 3;
 
 /** The helper that ends everything of a call, or why there is none. */
-export type FoundReaper = { readonly path: string } | { readonly missing: string };
+export type FoundReaper = { readonly path: string } | { readonly missing: string; readonly isUnbuilt?: true };
 
 /** What `ploinky doctor` looks at, in the order in which it is shown. */
 export function doctorChecks(env: Environment, findReaper: () => FoundReaper): DoctorCheck[] {
@@ -43,6 +43,7 @@ export function checkNode(version: string): CheckResult {
 
 export function checkReaper(found: FoundReaper, platform: string): CheckResult {
   if ('path' in found) return ok('whatever a call leaves behind ends with it');
+  if (found.isUnbuilt === true) return ok('the first `ploinky up` builds it, with a C compiler');
   const detail = `what calls leave behind is looked for by its traces: ${found.missing}`;
   const remedy = 'Install a C compiler (apt install gcc libc6-dev) and run `npm run build`.';
   return platform === 'linux' ? warn(detail, remedy) : ok(detail);
