@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,11 +9,13 @@ import { type BlobInfo, blobId, isBlobId } from '#wire/blobs.ts';
 import { inFolder, type OpenFile, openBeneath, openFolder } from '../files/open-beneath.ts';
 import { sendRange } from '../files/send-range.ts';
 import { BlobError } from './errors.ts';
+import type { Hasher } from './hashing/hasher.ts';
+import { writeAndHash } from './hashing/write-and-hash.ts';
 import { type BlobLimits, createUsage, ttlWithin, type Usage } from './limits.ts';
 import { infoText, isExpired, readInfo } from './metadata.ts';
 import { openRoom, type Room } from './room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from './store.ts';
-import { takeBody } from './take-body.ts';
+import { type TakeBatch, takeBody } from './take-body.ts';
 import { createWriter, reclaimAfter } from './writer.ts';
 
 export interface FolderStoreOptions {
@@ -27,6 +28,7 @@ export interface FolderStoreOptions {
   readonly random: Random;
   /** Milliseconds without a byte after which an upload has broken off. */
   readonly idleMs: number;
+  readonly hasher: Hasher;
   /** Frees what died young. Default: it is left to the runtime. */
   readonly reclaim?: (() => void) | undefined;
 }
@@ -166,26 +168,24 @@ class FolderStore implements BlobStore {
     body: Readable,
     room: Room,
   ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-    const { clock, idleMs } = this.#options;
+    const { clock, idleMs, hasher } = this.#options;
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     const file = await open(draft, flags, 0o640);
+    const hash = hasher.begin(upload.bytes);
     try {
-      const hash = createHash('sha256');
-      const write = createWriter(file, this.#onWritten);
-      const take = async (chunks: readonly Buffer[], bytes: number) => {
+      const keep = writeAndHash(createWriter(file, this.#onWritten), hash);
+      const take: TakeBatch = async (chunks, bytes, release) => {
         room.take(bytes);
-        const written = write(chunks, bytes);
-        for (const chunk of chunks) hash.update(chunk);
-        await written;
+        await keep(chunks, bytes, release);
       };
       const bytes = await takeBody(body, { batchBytes, take, clock, idleMs });
-      await file.sync();
-      const sha256 = hash.digest('hex');
+      const [sha256] = await Promise.all([hash.digest(), file.sync()]);
       if (upload.sha256 !== undefined && upload.sha256 !== sha256)
         throw new BlobError('DigestMismatch', `The content has SHA-256 ${sha256}, not the one that was said`);
       room.settle(bytes);
       return { bytes, sha256 };
     } finally {
+      hash.close();
       await file.close();
     }
   }

@@ -6,6 +6,7 @@ import type { Random } from '#kit/random.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HeldSecrets } from '../upstream/remote/secrets.ts';
 import { createFolderStore } from './folder-store.ts';
+import { createHasher } from './hashing/hasher.ts';
 import { type BlobLimits, readBlobLimits } from './limits.ts';
 import { s3Later } from './s3/later.ts';
 import type { BlobStore } from './store.ts';
@@ -17,7 +18,7 @@ export interface Blobs {
   readonly slot: number | undefined;
   /** All replicas have the same; a tool finds them after `bring`. */
   readonly shared: boolean;
-  /** Sweeps no more. */
+  /** Sweeps no more, and takes no more. */
   close(): void;
 }
 
@@ -41,14 +42,19 @@ export function openBlobs({ config, settings, clock, random, log, reclaim, secre
   const slot = s3 === undefined ? config.agent.slot : undefined;
   const idleMs = settings.blobIdleMs;
   const { workspace } = config.paths;
+  const hasher = createHasher({ clock });
   const store =
     s3 === undefined
-      ? createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, reclaim })
+      ? createFolderStore({ workspace, agent, slot, limits, clock, random, idleMs, hasher, reclaim })
       : s3Later({
           ...{ s3, config, limits, secrets, clock, random, log, idleMs },
           ...{ bufferBytes: settings.blobBufferBytes, copyBytes: settings.blobCopyBytes },
         });
-  const close = sweepOn(store, clock, settings.blobSweepMs, log);
+  const stopSweeping = sweepOn(store, clock, settings.blobSweepMs, log);
+  const close = () => {
+    stopSweeping();
+    hasher.close();
+  };
   return { store, limits, slot, shared: s3 !== undefined, close };
 }
 

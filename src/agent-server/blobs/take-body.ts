@@ -4,11 +4,16 @@ import { messageOf } from '#kit/errors.ts';
 import { fileBuffers } from '../files/buffers.ts';
 import { BlobError } from './errors.ts';
 
+/**
+ * Takes the chunks; the next come when it has resolved. What comes meanwhile waits, up to as many bytes. `release` is to
+ * be called when nobody reads the chunks any more.
+ */
+export type TakeBatch = (chunks: readonly Buffer[], bytes: number, release: () => void) => Promise<void>;
+
 export interface TakeOptions {
   /** Bytes that are handed on at once. */
   readonly batchBytes: number;
-  /** Takes the chunks; the next come when it has resolved. What comes meanwhile waits, up to as many bytes. */
-  readonly take: (chunks: readonly Buffer[], bytes: number) => Promise<void>;
+  readonly take: TakeBatch;
   readonly clock: Pick<Clock, 'after' | 'monotonic'>;
   /** Milliseconds without a byte after which the body has broken off. */
   readonly idleMs: number;
@@ -52,7 +57,7 @@ export function takeBody(body: Readable, options: TakeOptions): Promise<number> 
     const bytes = waiting;
     gathered = gather();
     waiting = 0;
-    take(batch.parts(), bytes).then(batch.release).then(taken, fail);
+    take(batch.parts(), bytes, batch.release).then(taken, fail);
   }
   function taken(): void {
     taking = false;

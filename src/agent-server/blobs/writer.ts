@@ -37,8 +37,11 @@ async function writeAll(file: FileHandle, chunks: readonly Buffer[], bytes: numb
   for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten;
 }
 
-/** After so many bytes, what they were read into is freed: left to itself, the runtime lets a hundred MiB lie. */
-const mostLeftBytes = 8 * 1024 * 1024;
+/**
+ * After so many bytes, what they were read into is freed: left to itself, the runtime lets a hundred MiB lie. After more it
+ * looks through all memory each time.
+ */
+const mostLeftBytes = 4 * 1024 * 1024;
 
 /** For all writers of a store together. */
 export function reclaimAfter(reclaim: (() => void) | undefined): (bytes: number) => void {

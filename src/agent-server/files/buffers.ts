@@ -1,4 +1,7 @@
-/** Buffers of one size that are used again: with new ones the collector is always behind large files. */
+/**
+ * Buffers of one size that are used again: with new ones the collector is always behind large files. All threads see what
+ * is in them.
+ */
 export interface Buffers {
   take(): Buffer;
   give(buffer: Buffer): void;
@@ -8,7 +11,7 @@ export interface Buffers {
 export function createBuffers(bytes: number, kept: number): Buffers {
   const free: Buffer[] = [];
   return {
-    take: () => free.pop() ?? Buffer.allocUnsafeSlow(bytes),
+    take: () => free.pop() ?? Buffer.from(new SharedArrayBuffer(bytes)),
     give(buffer) {
       if (free.length < kept) free.push(buffer);
     },

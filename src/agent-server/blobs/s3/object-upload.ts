@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock.ts';
 import { BlobError } from '../errors.ts';
 import type { Room } from '../room.ts';
 import type { Upload } from '../store.ts';
-import { takeBody } from '../take-body.ts';
+import { type TakeBatch, takeBody } from '../take-body.ts';
 import type { S3Client } from './client.ts';
 import { codeIn, uploadIdIn } from './xml.ts';
 
@@ -34,12 +34,13 @@ export async function uploadObject(order: ObjectUpload): Promise<Uploaded> {
   const hash = createHash('sha256');
   const parts = createParts(client, key);
   let last: readonly Buffer[] = [];
-  const take = async (chunks: readonly Buffer[], bytes: number) => {
+  const take: TakeBatch = async (chunks, bytes, release) => {
     room.take(bytes);
     for (const chunk of chunks) hash.update(chunk);
     if (bytes >= partBytes || parts.begun) await parts.add(chunks);
-    // The buffers are used again when this resolves; what is less than a part is all there is.
+    // What is less than a part is all there is.
     else last = [Buffer.concat(chunks)];
+    release();
   };
   try {
     const bytes = await takeBody(order.body, { batchBytes: partBytes, take, clock, idleMs });
