@@ -78,7 +78,7 @@ function textOf(schema: Schema): fc.Arbitrary<unknown> {
     );
   if (schema.format === 'byte') return fc.constantFrom('', 'YQ==', 'YWI=', 'YWJj');
   if (schema.pattern !== undefined)
-    return fc.stringMatching(new RegExp(schema.pattern), { maxLength: Math.min(schema.maxLength ?? 12, 12) });
+    return fc.stringMatching(new RegExp(schema.pattern), { maxLength: Math.min(schema.maxLength ?? 16, 16) });
   const { minLength = 0, maxLength = 64 } = schema;
   const texts = ['', 'a', 'b', 'ab', 'x y', 'dé', 'Up'].filter(
     (text) => text.length >= minLength && text.length <= maxLength,
