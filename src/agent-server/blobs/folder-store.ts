@@ -11,8 +11,8 @@ import { sendRange } from '../files/send-range.ts';
 import { BlobError } from './errors.ts';
 import type { Hasher } from './hashing/hasher.ts';
 import { writeAndHash } from './hashing/write-and-hash.ts';
-import { type BlobLimits, createUsage, ttlWithin, type Usage } from './limits.ts';
-import { infoText, isExpired, readInfo } from './metadata.ts';
+import { type BlobLimits, createUsage, type Usage } from './limits.ts';
+import { describeBlob, infoText, isExpired, readInfo } from './metadata.ts';
 import { openRoom, type Room } from './room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from './store.ts';
 import { type TakeBatch, takeBody } from './take-body.ts';
@@ -149,7 +149,7 @@ class FolderStore implements BlobStore {
       const draft = inFolder(folder, `${id}.part`, this.#path);
       try {
         const { bytes, sha256 } = await this.#write(draft, upload, body, room);
-        const info = this.#infoFor(id, upload, bytes, sha256);
+        const info = describeBlob({ id, size: bytes, sha256 }, upload, this.#options);
         await this.#publish(folder, draft, info, upload.url);
         return info;
       } catch (error) {
@@ -203,16 +203,6 @@ class FolderStore implements BlobStore {
     }
     await rename(draft, inFolder(folder, info.id, this.#path));
     await folder.sync();
-  }
-
-  #infoFor(id: string, upload: Upload, size: number, sha256: string): BlobInfo {
-    const { clock, agent, limits } = this.#options;
-    const now = clock.now();
-    const { mime, filename } = upload;
-    const ttlSeconds = ttlWithin(upload.ttlSeconds, limits);
-    const ends = ttlSeconds > 0 && { expiresAt: new Date(now + ttlSeconds * 1000).toISOString() };
-    const createdAt = new Date(now).toISOString();
-    return { id, mime, size, createdAt, agent, filename, localPath: `blobs/${id}`, sha256, ...ends };
   }
 
   async #infoOf(id: string, size: number): Promise<BlobInfo | undefined> {

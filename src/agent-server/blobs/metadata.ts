@@ -1,6 +1,9 @@
+import type { Clock } from '#kit/clock.ts';
 import { isObject } from '#kit/json.ts';
 import type { BlobInfo } from '#wire/blobs.ts';
 import { cleanName } from '../files/disposition.ts';
+import { type BlobLimits, ttlWithin } from './limits.ts';
+import type { Upload } from './store.ts';
 
 const mediaType =
   /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}(?:; ?[a-z0-9_-]{1,64}=[A-Za-z0-9!#$&^_.+'-]{1,127}){0,4}$/i;
@@ -49,4 +52,23 @@ export function isExpired({ expiresAt }: BlobInfo, now: number): boolean {
 export function infoText(info: BlobInfo, url: string | undefined): string {
   const more = { repo: null, ...(url !== undefined && { downloadUrl: `${url}/${info.id}` }) };
   return `${JSON.stringify({ ...info, ...more })}\n`;
+}
+
+/** What a store keeps of an upload once all of it is there. */
+export function describeBlob(
+  { id, size, sha256 }: Pick<BlobInfo, 'id' | 'size' | 'sha256'>,
+  { mime, filename, ttlSeconds: said }: Upload,
+  { clock, agent, limits }: Described,
+): BlobInfo {
+  const now = clock.now();
+  const ttlSeconds = ttlWithin(said, limits);
+  const ends = ttlSeconds > 0 && { expiresAt: new Date(now + ttlSeconds * 1000).toISOString() };
+  const createdAt = new Date(now).toISOString();
+  return { id, mime, size, createdAt, agent, filename, localPath: `blobs/${id}`, sha256, ...ends };
+}
+
+interface Described {
+  readonly clock: Clock;
+  readonly agent: string;
+  readonly limits: Pick<BlobLimits, 'ttlSeconds'>;
 }

@@ -5,8 +5,8 @@ import type { Log } from '#kit/log.ts';
 import type { Random } from '#kit/random.ts';
 import { type BlobInfo, blobId, isBlobId } from '#wire/blobs.ts';
 import { BlobError } from '../errors.ts';
-import { type BlobLimits, createUsage, ttlWithin, type Usage } from '../limits.ts';
-import { infoText, isExpired, readInfo } from '../metadata.ts';
+import { type BlobLimits, createUsage, type Usage } from '../limits.ts';
+import { describeBlob, infoText, isExpired, readInfo } from '../metadata.ts';
 import { openRoom } from '../room.ts';
 import type { BlobPage, BlobStore, FoundBlob, Upload } from '../store.ts';
 import { partsOf } from './body.ts';
@@ -106,7 +106,7 @@ class S3Store implements BlobStore {
     }
     try {
       const taken = await uploadObject({ client, key, upload, body, room, partBytes, clock, idleMs });
-      const info = this.#infoFor(id, upload, taken.bytes, taken.sha256);
+      const info = describeBlob({ id, size: taken.bytes, sha256: taken.sha256 }, upload, this.#options);
       await this.#publish(info, upload.url);
       this.#ledger.came(id, info.size);
       return info;
@@ -233,16 +233,6 @@ class S3Store implements BlobStore {
       await this.#bucket.remove(this.#names.data + id).catch(() => undefined);
       throw error;
     }
-  }
-
-  #infoFor(id: string, upload: Upload, size: number, sha256: string): BlobInfo {
-    const { clock, agent, limits } = this.#options;
-    const now = clock.now();
-    const { mime, filename } = upload;
-    const ttlSeconds = ttlWithin(upload.ttlSeconds, limits);
-    const ends = ttlSeconds > 0 && { expiresAt: new Date(now + ttlSeconds * 1000).toISOString() };
-    const createdAt = new Date(now).toISOString();
-    return { id, mime, size, createdAt, agent, filename, localPath: `blobs/${id}`, sha256, ...ends };
   }
 
   async #infoOf(id: string): Promise<BlobInfo | undefined> {

@@ -26,7 +26,7 @@ function readOAuth({ mode, clientId, issuer, scopes }: Record<string, unknown>):
     ...(Array.isArray(scopes) && { scopes: scopes.map(String) }),
   };
   if (mode === 'perUser') return { ...fields, mode, ...(typeof clientId === 'string' && { clientId }) };
-  if (mode !== 'clientCredentials') throw wrong('oauth.mode', `${String(mode)} is not implemented`);
+  if (mode !== 'clientCredentials') throw wrong('oauth.mode', 'must be clientCredentials or perUser');
   if (typeof clientId !== 'string') throw wrong('oauth.clientId', 'is needed');
   return { ...fields, clientId };
 }
